@@ -1,0 +1,16 @@
+# One static library a layer. What a layer may include stands in tools/layers.toml and is checked
+# by tools/check_layers.py; what it links follows the same table.
+function(presence_layer name)
+    cmake_parse_arguments(LAYER "" "FOLDER" "LINKS" ${ARGN})
+    if(NOT LAYER_FOLDER)
+        set(LAYER_FOLDER ${name})
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/presence/${LAYER_FOLDER}/*.cc)
+    if(sources)
+        add_library(presence_${name} STATIC ${sources})
+        target_link_libraries(presence_${name} PUBLIC presence_flags ${LAYER_LINKS})
+    else()
+        add_library(presence_${name} INTERFACE)
+        target_link_libraries(presence_${name} INTERFACE presence_flags ${LAYER_LINKS})
+    endif()
+endfunction()
