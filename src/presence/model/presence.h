@@ -1,0 +1,75 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+#include "presence/model/custom_status.h"
+#include "presence/model/session.h"
+#include "presence/model/status.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace presence {
+
+/// What a user declared for all devices. Durable.
+struct DeclaredState {
+    DeclaredStatus status = DeclaredStatus::automatic;
+    std::optional<WallTime> expires_at;  ///< When `status` falls back to `automatic`.
+    CustomStatusRef custom;
+    std::uint64_t revision = 0;  ///< Grows with each change; a lower one is refused.
+
+    friend bool operator==(const DeclaredState& a, const DeclaredState& b) {
+        return a.status == b.status && a.expires_at == b.expires_at && same(a.custom, b.custom) &&
+               a.revision == b.revision;
+    }
+};
+
+/// What one face of a user shows. A user has two: the public one, and the own one for the user's
+/// sessions and back ends, which differ while the user is invisible.
+struct Face {
+    Status status = Status::offline;
+    DeviceSet devices;
+    CustomStatusRef custom;
+    WallTime since;  ///< When `status` began.
+
+    friend bool operator==(const Face& a, const Face& b) {
+        return a.status == b.status && a.devices == b.devices && same(a.custom, b.custom);
+    }
+};
+
+/// A user's presence as committed: unfiltered, so never for a client's eyes. Views are made of it
+/// by rules/visibility only.
+struct Presence {
+    Face own;
+    Face shown;  ///< The public face; `own` with invisibility applied.
+    Version own_version;
+    Version shown_version;
+    std::optional<WallTime> last_seen;  ///< Newest end of a public presence; empty: never there.
+    DeclaredState declared;             ///< For the own view only.
+    DeclaredStatus session_declared = DeclaredStatus::automatic;  ///< Of the deciding session.
+};
+
+/// Everything the session store keeps about one user. Immutable once committed, and shared by all
+/// who hold it.
+struct UserRecord {
+    Presence presence;
+    std::vector<Session> sessions;      ///< Those in grace included. At most limits.sessions.
+    std::uint64_t commit = 0;           ///< Counts commits; what compare-and-commit compares.
+    std::uint64_t rules_revision = 0;   ///< Of the user's privacy rules, RULINGS 8.
+    WallTime untold_until;  ///< Until then an announcement may still be held back (anti-flap).
+};
+
+using UserRecordRef = std::shared_ptr<const UserRecord>;
+
+/// What crosses the bus when a user's presence has changed.
+struct PresenceEvent {
+    UserId user;
+    Presence presence;
+    std::uint64_t rules_revision = 0;
+};
+
+using PresenceEventRef = std::shared_ptr<const PresenceEvent>;
+
+}  // namespace presence

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+#include "presence/model/custom_status.h"
+#include "presence/model/status.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace presence {
+
+enum class DeviceKind : std::uint8_t { bot, desktop, mobile, other, tablet, web };
+inline constexpr int kDeviceKinds = 6;
+
+/// In the order of the enumerators, which is that of the alphabet, as views list them sorted.
+[[nodiscard]] constexpr std::string_view wire_name(DeviceKind kind) noexcept {
+    constexpr std::array<std::string_view, kDeviceKinds> kNames{"bot",   "desktop", "mobile",
+                                                                "other", "tablet",  "web"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// One client installation or tab, as it describes itself.
+struct Device {
+    DeviceKind kind = DeviceKind::other;
+    std::string name;  ///< For people; may be empty.
+    friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// A set of kinds, one bit each.
+struct DeviceSet {
+    std::uint8_t bits = 0;
+    void insert(DeviceKind kind) {
+        bits = static_cast<std::uint8_t>(bits | (1U << static_cast<unsigned>(kind)));
+    }
+    [[nodiscard]] bool contains(DeviceKind kind) const {
+        return (bits >> static_cast<unsigned>(kind)) & 1U;
+    }
+    friend bool operator==(DeviceSet, DeviceSet) = default;
+};
+
+/// SHA-256 of a resume secret, cut to 128 bits. Records hold this and never the secret.
+using ResumeHash = std::array<std::uint8_t, 16>;
+
+/// One device attached to the system, as the stores keep it. It outlives its connection by the
+/// grace. When it last beat is known only to the gateway that holds it.
+struct Session {
+    SessionId id;
+    Epoch epoch;
+    ResumeHash resume_hash{};
+    Device device;
+    WallTime connected_at;
+    std::optional<WallTime> grace_until;  ///< Set while there is no connection.
+    WallTime closed_at;                   ///< With grace_until: the last sign of life.
+    CustomStatusRef custom;               ///< Session scope.
+    std::optional<WallTime> declared_until;
+    std::uint32_t active_rank = 0;  ///< Order in which sessions last reported `active`; 0: never.
+    DeclaredStatus declared = DeclaredStatus::automatic;  ///< Session scope; never `invisible`.
+    bool counts = true;  ///< False: observing, and has not reported `active` yet.
+    bool idle = false;
+
+    friend bool operator==(const Session&, const Session&) = default;
+};
+
+}  // namespace presence

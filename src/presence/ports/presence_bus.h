@@ -1,0 +1,61 @@
+#pragma once
+
+#include "presence/base/result.h"
+#include "presence/base/task.h"
+#include "presence/model/presence.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace presence {
+
+/// A short-lived message from one user's session to a user: typing and the like. Never stored.
+struct SignalMessage {
+    UserId from;
+    UserId to;
+    std::string kind;
+    bool active = true;
+    std::string data;  ///< JSON text as the sender gave it; empty: none.
+};
+
+using SignalRef = std::shared_ptr<const SignalMessage>;
+
+/// Carries changes to the gateways that asked for them. Delivery is at most once and in order per
+/// user; who needs certainty reads the store after subscribing.
+///
+/// One endpoint a gateway thread; calls and call-backs are on that thread. Adapters:
+/// stores/memory (between the threads of one process). Each passes
+/// tests/contract/presence_bus_contract.h.
+class PresenceBus {
+public:
+    class Receiver {
+    public:
+        virtual ~Receiver() = default;
+        /// A user subscribed to has changed.
+        virtual void on_presence(const PresenceEventRef& event) = 0;
+        /// Rules, contacts, blocks or revocation of `user` have changed in the database; copies
+        /// older than `revision` are void. Reaches every endpoint without a subscription.
+        virtual void on_profile_changed(const UserId& user, std::uint64_t revision) = 0;
+        /// A signal for a user whose sessions this thread may hold.
+        virtual void on_signal(const SignalRef& signal) = 0;
+    };
+
+    virtual ~PresenceBus() = default;
+
+    /// Whom to call; null to stop being called.
+    virtual void set_receiver(Receiver* receiver) = 0;
+
+    /// Asks for the changes of `users`. When it completes, the subscription is in force: a commit
+    /// that a later read does not show will be delivered.
+    [[nodiscard]] virtual Task<Result<bool>> subscribe(std::vector<UserId> users) = 0;
+    virtual void unsubscribe(const UserId& user) = 0;
+
+    /// Tells the subscribers of `event->user`, this endpoint included if it subscribed.
+    virtual void publish(PresenceEventRef event) = 0;
+    virtual void publish_profile_changed(const UserId& user, std::uint64_t revision) = 0;
+    virtual void publish_signal(SignalRef signal) = 0;
+};
+
+}  // namespace presence

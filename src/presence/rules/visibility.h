@@ -1,0 +1,60 @@
+#pragma once
+
+#include "presence/model/privacy.h"
+#include "presence/model/view.h"
+
+namespace presence::rules {
+
+/// The rules in force where a user has set none, and whether hiding costs seeing.
+struct PrivacyDefaults {
+    PrivacyRule online{Audience::everyone, {}};
+    PrivacyRule last_seen{Audience::contacts, {}};
+    bool reciprocity = true;
+};
+
+/// One side of a question "may V see S": who it is and what is stored about them. `profile` is
+/// null where nothing is stored.
+struct Party {
+    const UserId& user;
+    const Profile* profile;
+};
+
+/// The one decision about who sees whom, DESIGN rule 24: S sees itself; V sees an attribute of S
+/// if neither blocked the other and S's rule admits V, and, with reciprocity, if the same holds
+/// the other way round. Last seen is given only to one who may also see `online` (RULINGS 5).
+[[nodiscard]] Verdict judge(const Party& subject, const Party& viewer,
+                            const PrivacyDefaults& defaults);
+
+/// For a caller with an API key that named no viewer: everything.
+[[nodiscard]] Verdict verdict_for_back_end();
+/// Where the rules of either side were never read: nobody can tell (RULINGS 1).
+[[nodiscard]] Verdict verdict_unread();
+
+/// How an answer is to be made.
+struct Viewing {
+    WallTime now;
+    bool show_devices = true;
+    bool store_down = false;  ///< The status cannot be told: `unknown` for those who may see it.
+};
+
+/// Makes the only thing that may leave for a client.
+///
+/// @param presence  Null: nobody of that name was ever here.
+[[nodiscard]] PresenceView view_for(const UserId& subject, const Presence* presence,
+                                    Verdict verdict, const Viewing& viewing);
+
+/// The class of a time in the past. Under a minute: exact, uncut. From there the age is that of
+/// the time cut to the minute (DESIGN rule 17, RULINGS 13). A time beyond `now` counts as now.
+[[nodiscard]] LastSeenView last_seen_view(WallTime last_seen, WallTime now);
+
+/// Why `judge` decided as it did, one line a check, for `explain`.
+struct RuleCheck {
+    std::string attribute;  ///< "online" or "lastSeen"
+    std::string check;      ///< e.g. "subject blocks viewer", "subject's rule is contacts"
+    bool passes = false;
+    std::string why;
+};
+[[nodiscard]] std::vector<RuleCheck> explain(const Party& subject, const Party& viewer,
+                                             const PrivacyDefaults& defaults);
+
+}  // namespace presence::rules
