@@ -1,0 +1,47 @@
+#pragma once
+
+#include "presence/base/result.h"
+#include "presence/base/time.h"
+#include "presence/rules/merge.h"
+#include "presence/rules/visibility.h"
+
+#include <cstdint>
+
+namespace presence {
+
+/// Timing of liveness. A device that dies silently shows offline between `ttl - interval` and
+/// `ttl` after its death, plus half a second at most (DESIGN rule 2).
+struct HeartbeatConfig {
+    /// How often a client beats; told to it in `welcome`, jittered there by 10 %.
+    Millis interval{30'000};
+    /// Silence that ends a session. Three beats and slack, so that two lost beats and a late third
+    /// flip nobody offline.
+    Millis ttl{100'000};
+    /// Wait after a lost connection before anyone is told; a return within it is never announced.
+    Millis grace{10'000};
+
+    /// Refuses values that would flap or hide people: `ttl < 3 x interval`, interval under 100 ms
+    /// or over 1 h, negative grace or one over 1 h. Called once, before anything starts.
+    [[nodiscard]] Result<bool> validate() const;
+};
+
+struct PresenceConfig {
+    /// Without `active` for that long a session that once reported activity counts as away.
+    Millis idle_after{600'000};
+    rules::MergeConfig merge;
+};
+
+/// What watchers of other people's users are told while the store is away.
+enum class DegradedShow : std::uint8_t { unknown, offline, last_known };
+
+/// All of what `core` and `gateway` decide by. One copy a node, immutable while it is in force.
+struct CoreConfig {
+    HeartbeatConfig heartbeat;
+    PresenceConfig presence;
+    rules::PrivacyDefaults privacy;
+    DegradedShow degraded_show = DegradedShow::unknown;
+    /// How long after SIGTERM the node may take to let everybody go.
+    Millis drain_timeout{20'000};
+};
+
+}  // namespace presence

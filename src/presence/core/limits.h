@@ -1,0 +1,80 @@
+#pragma once
+
+#include "presence/base/time.h"
+
+#include <cstddef>
+
+namespace presence {
+
+/// Every limit of the server in one place, each with its reason. Keys are `limits.<name>`; each
+/// has a counter in core/counters.h and a test.
+struct Limits {
+    /// Sessions of one user. More are a bug of a client that forgets to close (DESIGN rule 8).
+    std::size_t sessions_per_user = 20;
+    /// Users watched by one connection: a screen, not a directory (Slack's advice is 500).
+    std::size_t watch = 500;
+    /// Users in one REST query.
+    std::size_t query_users = 1000;
+    /// Largest message either way after `welcome`, in bytes: a watch list of 500 ids of 128 bytes
+    /// with their versions fits.
+    std::size_t message_bytes = 128 * 1024;
+    /// Largest message before `welcome`, in bytes: a token and a device name.
+    std::size_t hello_bytes = 16 * 1024;
+    /// Custom status text, in code points; its bytes are bounded at 1,024 apart from this.
+    std::size_t custom_status_text = 100;
+    /// Members of a room that are listed live.
+    std::size_t room_members = 500;
+    /// Unsent bytes of one connection before it counts as not reading. State, not events, is
+    /// queued, so only answers and one update frame can be in it.
+    std::size_t send_queue_bytes = 1024 * 1024;
+    /// Users in one contact or block list, and in one privacy rule.
+    std::size_t list_users = 10'000;
+    /// Connections that one user may hold at once, hello pending included; a few more than
+    /// sessions, as a reconnect overlaps its predecessor.
+    std::size_t connections_per_user = 40;
+    /// Messages of one connection: sustained per second and burst. Over it `rateLimited`; ten
+    /// times over it 4429.
+    double messages_per_second = 50;
+    double messages_burst = 200;
+    /// Status changes of one user: sustained per second and burst. Over it the newest is applied
+    /// when the bucket refills (RULINGS 12).
+    double status_per_second = 1;
+    double status_burst = 10;
+    /// Signals of one connection per second, and burst.
+    double signals_per_second = 5;
+    double signals_burst = 20;
+    /// Users looked up (watch, get) by one connection per second, and burst: enough for screens
+    /// that scroll, too little to list strangers (FO-052).
+    double lookups_per_second = 500;
+    double lookups_burst = 5'000;
+    /// Mistakes (`badRequest`) of one connection per second, and burst, before it is closed 4429.
+    double errors_per_second = 1;
+    double errors_burst = 100;
+    /// REST calls of one user per second, and burst. Back ends are not limited.
+    double rest_per_second = 20;
+    double rest_burst = 100;
+    /// New connections per second and burst, of the node; presence is shed before connections are.
+    double accepts_per_second = 2'000;
+    double accepts_burst = 4'000;
+    /// New connections of one address (loopback spared) per second, and burst.
+    double address_accepts_per_second = 20;
+    double address_accepts_burst = 100;
+    /// Connections of one address that have not said hello yet (loopback spared).
+    std::size_t address_pending = 100;
+    /// Connections of the node. A process here may open 20,000 files.
+    std::size_t connections = 18'000;
+    /// Sessions that wait for the journal or the database; over it attaches are refused.
+    std::size_t journal_queue = 200'000;
+    /// Ends of presences waiting for the database; over it the oldest are spooled or counted lost.
+    std::size_t last_seen_queue = 200'000;
+    /// Profiles kept in memory by one thread that nobody is using.
+    std::size_t profile_cache = 50'000;
+    /// A reader that takes nothing for that long is closed (4408), DESIGN rule 21.
+    Millis slow_reader{30'000};
+    /// From the upgrade to `hello`.
+    Millis hello_timeout{10'000};
+    /// An attach waits that long for a store (DESIGN rule 34).
+    Millis attach_timeout{2'000};
+};
+
+}  // namespace presence

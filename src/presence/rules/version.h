@@ -1,0 +1,20 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+
+#include <cstdint>
+
+namespace presence::rules {
+
+/// Hours since 2020-01-01 UTC times 2^33: a version never told before, for a user of whom nothing
+/// is known (RULINGS 3). 0 for times before 2020; below 2^53 until the year 2139.
+[[nodiscard]] std::uint64_t version_floor(WallTime now);
+
+/// Added where a store or a process began a new life within the same hour.
+inline constexpr std::uint64_t kIncarnationStep = std::uint64_t{1} << 20;
+
+/// max(previous + 1, floor). Reaching 2^53 is an assertion.
+[[nodiscard]] Version next_version(Version previous, std::uint64_t floor);
+
+}  // namespace presence::rules
