@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace presence::net {
+
+/// Whether two header names are the same: ASCII letters without case.
+[[nodiscard]] bool same_header_name(std::string_view a, std::string_view b) noexcept;
+
+/// A peer's address. IPv4 mapped into IPv6 is given as IPv4.
+struct RemoteAddress {
+    std::string text;  ///< "192.0.2.7" or "2001:db8::7", without port or brackets.
+    std::uint16_t port = 0;
+    bool is_loopback = false;
+};
+
+/// One HTTP/1.1 request, whole. Lives during Handler::on_request; move out what is needed later.
+struct HttpRequest {
+    std::string method;  ///< As sent: "GET".
+    std::string target;  ///< As sent: path and query, nothing decoded or normalised.
+    std::vector<std::pair<std::string, std::string>> headers;  ///< In order; values trimmed.
+    std::string body;
+    RemoteAddress remote;
+    bool keep_alive = true;
+
+    /// A well-formed RFC 6455 handshake (net answers others itself, 400 or 426). Answer it with
+    /// Server::accept_websocket, or refuse it with Server::respond.
+    bool is_upgrade = false;
+    std::vector<std::string> subprotocols;  ///< Offered, in order; only for upgrades.
+
+    /// The target up to the first '?', and what follows it. Raw.
+    [[nodiscard]] std::string_view path() const noexcept;
+    [[nodiscard]] std::string_view query() const noexcept;
+
+    /// The first value of a header, any case of its name; nothing if it was not sent.
+    [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const noexcept;
+    /// How often it was sent: two Origin headers are for the caller to refuse.
+    [[nodiscard]] std::size_t header_count(std::string_view name) const noexcept;
+};
+
+/// One answer. Content-Length, Date, Connection are added by net; for HEAD the body is left out.
+struct HttpResponse {
+    int status = 200;
+    std::string content_type;  ///< Empty: no Content-Type header.
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::variant<std::string, std::shared_ptr<const std::string>> body;
+    bool close = false;  ///< Close the connection when the answer is out.
+
+    [[nodiscard]] std::string_view body_view() const noexcept;
+};
+
+/// The words beside a status: "Not Found".
+[[nodiscard]] std::string_view reason_phrase(int status) noexcept;
+
+}  // namespace presence::net

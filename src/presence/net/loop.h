@@ -1,0 +1,89 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/scheduler.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace presence::net {
+
+/// Told when a socket that was added to a Loop can be read or written. Loop's thread.
+class SocketHandler {
+public:
+    virtual ~SocketHandler() = default;
+    /// `events` are EPOLL* bits. A token may be reported once more after its removal in the same
+    /// batch: the handler tells by a generation in the token.
+    virtual void on_socket_ready(std::uint64_t token, std::uint32_t events) = 0;
+};
+
+/// One thread's event loop: posted work, a few timers, periodic work, and all sockets of one
+/// server. Sockets hang in an epoll set of their own, which the loop takes in batches; there is no
+/// object, handler or buffer for each of them here.
+///
+/// Timers are in a heap and meant for rare things; liveness has its wheel elsewhere, driven by the
+/// tick. Owner's thread, but for `post` and `stop`. Times are whole milliseconds of the clock.
+class Loop final : public Scheduler {
+public:
+    /// What a tick is told. `late` is how much after its planned time it runs: a machine that was
+    /// asleep or a thread that was stopped shows here.
+    struct Tick {
+        MonoTime now;
+        Millis late{0};
+    };
+
+    /// A tick this late runs only after one pass over all sockets that can be read, so that
+    /// nobody is given up whose sign of life already lay in the kernel (DESIGN rule 5).
+    static constexpr Millis kStall{500};
+
+    explicit Loop(Clock& clock);
+    ~Loop() override;
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
+
+    /// Works until `stop`. The calling thread becomes the owner.
+    void run();
+    /// Makes `run` return after what it is doing. Any thread.
+    void stop();
+
+    void post(Work work) override;  ///< Any thread.
+    TimerId after(Millis delay, Work work) override;
+    void cancel(TimerId timer) override;
+
+    /// Calls `tick` about every `every`, one late call standing for all that were missed.
+    /// Replaces the one set before.
+    void set_tick(Millis every, UniqueFunction<void(const Tick&)> tick);
+
+    /// Calls `work` at the end of every batch of socket events, posts or timers, before waiting
+    /// again: what was collected meanwhile goes out here. Called in the order added.
+    void add_batch_end(UniqueFunction<void()> work);
+
+    /// Work that arrives by other ways (asio handlers of one's own) asks for a batch end with it.
+    void request_batch_end();
+
+    /// Reads what the sockets hold now: one pass over all that are ready. Not from a socket
+    /// handler.
+    void drain_sockets();
+
+    [[nodiscard]] Clock& clock() const noexcept;
+    [[nodiscard]] bool is_owner_thread() const noexcept;
+
+    /// For adapters that bring asio sockets of their own.
+    [[nodiscard]] boost::asio::io_context& context() noexcept;
+
+    /// Sockets, level-triggered. One handler a loop. False: the kernel refused (errno says why).
+    void set_socket_handler(SocketHandler* handler);
+    bool add_socket(int fd, std::uint32_t events, std::uint64_t token);
+    bool change_socket(int fd, std::uint32_t events, std::uint64_t token);
+    void remove_socket(int fd);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace presence::net
