@@ -1,0 +1,83 @@
+// Checks the documents of the outside contract against each other and against the rules for such
+// documents: api/openapi.yaml as OpenAPI 3.1, protocol/protocol.json, protocol/examples/.
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { parse } from 'yaml';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const problems = [];
+const check = (holds, text) => { if (!holds) problems.push(text); };
+
+const openapiText = readFileSync(path.join(root, 'api/openapi.yaml'), 'utf8');
+const openapi = parse(openapiText);
+const validation = await new Validator().validate(openapiText);
+check(validation.valid, `api/openapi.yaml: ${JSON.stringify(validation.errors, null, 1)}`);
+check(openapi.openapi === '3.1.0', 'api/openapi.yaml: must be OpenAPI 3.1');
+
+const atPointer = (pointer) => pointer.slice(2).split('/').reduce(
+  (node, part) => node?.[part.replaceAll('~1', '/').replaceAll('~0', '~')], openapi);
+const operationIds = new Set();
+const walk = (node, where) => {
+  if (node === null || typeof node !== 'object') return;
+  if (typeof node.$ref === 'string') {
+    check(atPointer(node.$ref) !== undefined, `api/openapi.yaml: ${where} points to ${node.$ref}`);
+  }
+  if (typeof node.operationId === 'string') {
+    check(!operationIds.has(node.operationId), `api/openapi.yaml: twice ${node.operationId}`);
+    operationIds.add(node.operationId);
+  }
+  for (const [key, value] of Object.entries(node)) walk(value, `${where}/${key}`);
+};
+walk(openapi, '#');
+
+const protocol = JSON.parse(readFileSync(path.join(root, 'protocol/protocol.json'), 'utf8'));
+const errorCodes = protocol.errors.map((error) => error.code).sort();
+check(JSON.stringify(errorCodes) ===
+      JSON.stringify([...openapi.components.schemas.ErrorCode.enum].sort()),
+      'the error codes of protocol.json and openapi.yaml differ');
+for (const { code, action } of [...protocol.closeCodes, ...protocol.unknownCloseCodes]) {
+  check(action in protocol.actions, `protocol.json: close code ${code} asks for ${action}`);
+}
+const same = (name, mine, theirs) => check(
+  JSON.stringify([...mine].sort()) === JSON.stringify([...theirs].sort()),
+  `protocol.json ${name} and openapi.yaml differ`);
+const schemas = openapi.components.schemas;
+same('ownStatuses', protocol.ownStatuses, schemas.Presence.properties.status.enum);
+same('declaredStatuses', protocol.declaredStatuses, schemas.Declared.enum);
+same('deviceTypes', protocol.deviceTypes, schemas.DeviceType.enum);
+same('privacyModes', protocol.privacyModes, schemas.Rule.properties.mode.enum);
+same('lastSeenGranularities', protocol.lastSeenGranularities,
+     schemas.Presence.properties.lastSeen.properties.granularity.enum);
+
+const waiting = new Set(['join', 'leave', 'room', 'roomUpdate']);  // no examples until rooms come
+const seen = { clientToServer: new Set(), serverToClient: new Set() };
+const folder = path.join(root, 'protocol/examples');
+for (const file of readdirSync(folder)) {
+  const example = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+  check(typeof example.description === 'string' && example.description.length > 0,
+        `${file}: no description`);
+  const known = { clientToServer: Object.keys(protocol.clientMessages),
+                  serverToClient: protocol.serverMessages }[example.direction];
+  check(known !== undefined, `${file}: direction ${example.direction}`);
+  check(known?.includes(example.message?.type), `${file}: type ${example.message?.type}`);
+  seen[example.direction]?.add(example.message?.type);
+  if (example.message?.type === 'error') {
+    const row = protocol.errors.find((error) => error.code === example.message.code);
+    check(row?.temporary === example.message.temporary, `${file}: temporary is wrong`);
+  }
+}
+for (const type of Object.keys(protocol.clientMessages)) {
+  check(waiting.has(type) || seen.clientToServer.has(type), `no example of client ${type}`);
+}
+for (const type of protocol.serverMessages) {
+  check(waiting.has(type) || seen.serverToClient.has(type), `no example of server ${type}`);
+}
+
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  process.exit(1);
+}
+console.log(`contract documents hold: ${operationIds.size} calls, ${errorCodes.length} errors, ` +
+            `${protocol.closeCodes.length} close codes`);
