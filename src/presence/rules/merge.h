@@ -31,7 +31,7 @@ struct Merged {
 
 /// DESIGN rule 10: offline with no counting session; else the user-scope status while it lasts;
 /// else the merge by policy. The custom status is the user's own, else that of the session active
-/// last. Those in grace count. The order of `sessions` means nothing.
+/// last among those that have one. Those in grace count. The order of `sessions` means nothing.
 [[nodiscard]] Merged merge(const DeclaredState& declared, std::span<const Session> sessions,
                            const MergeConfig& config, WallTime now);
 
