@@ -1,9 +1,13 @@
 #include "presence/base/log.h"
 
-#include <atomic>
-#include <memory>
+#include "presence/base/utf8.h"
+
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
 
 namespace presence::log {
 
@@ -29,6 +33,11 @@ spdlog::level::level_enum to_spdlog(Level level) {
 
 std::atomic<Format> format_in_use{Format::text};
 
+/// Control characters, and what some terminals and viewers take for the end of a line.
+bool breaks_a_line(char32_t c) {
+    return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x2028 || c == 0x2029;
+}
+
 spdlog::logger& logger() {
     static const auto instance = [] {
         auto made = spdlog::stderr_logger_mt("presenced");
@@ -51,7 +60,9 @@ void configure(Level level, Format format) {
                          spdlog::pattern_time_type::utc);
 }
 
-bool enabled(Level level) noexcept { return level >= least.load(std::memory_order_relaxed); }
+bool enabled(Level level) noexcept {
+    return level >= least.load(std::memory_order_relaxed);
+}
 
 void write(Level level, std::string_view event, std::string_view detail) {
     if (!enabled(level)) {
@@ -68,19 +79,25 @@ void write(Level level, std::string_view event, std::string_view detail) {
 std::string quoted(std::string_view text, std::size_t most) {
     std::string safe;
     safe.reserve(std::min(text.size(), most) + 3);
-    for (const char c : text.substr(0, most)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            safe += '\\';
-            safe += c;
-        } else if (byte < 0x20 || byte == 0x7F) {
-            safe += fmt::format("\\u{:04x}", byte);
-        } else {
-            safe += c;
+    std::size_t position = 0;
+    while (position < text.size()) {
+        const std::size_t start = position;
+        const auto point = next_code_point(text, position);
+        position = point ? position : start + 1;
+        if (position > most) {
+            safe += "...";
+            break;
         }
-    }
-    if (text.size() > most) {
-        safe += "...";
+        if (!point) {
+            safe += "\\ufffd";
+        } else if (*point == '"' || *point == '\\') {
+            safe += '\\';
+            safe += static_cast<char>(*point);
+        } else if (breaks_a_line(*point)) {
+            safe += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(*point));
+        } else {
+            safe += text.substr(start, position - start);
+        }
     }
     return safe;
 }

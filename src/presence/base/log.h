@@ -20,7 +20,8 @@ void configure(Level level, Format format);
 /// Writes one record. `event` is a stable word in snake_case; `detail` is for people.
 void write(Level level, std::string_view event, std::string_view detail);
 
-/// Foreign text made safe for one line: control characters and quotes escaped, cut at `most` bytes.
+/// Foreign text made safe for one line and for JSON: control characters, line ends and quotes
+/// escaped, what is no UTF-8 replaced, cut to at most `most` of its bytes between code points.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
 template <class... Args>
