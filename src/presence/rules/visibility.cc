@@ -192,7 +192,8 @@ PresenceView view_for(const UserId& subject, const Presence* presence, Verdict v
     const bool times = verdict.last_seen() || verdict.own();
     view.status_ = face.status;
     if (face.status == Status::offline) {
-        if (times && presence->last_seen) {
+        // A stored 0 is a value that was never set, no day in 1970.
+        if (times && presence->last_seen && *presence->last_seen > WallTime{}) {
             view.last_seen_ = last_seen_view(*presence->last_seen, viewing.now);
         }
         return view;
