@@ -1,0 +1,243 @@
+// How sessions begin: PresenceService::attach, resume, and what happens at the limit.
+
+#include "presence/base/log.h"
+#include "presence/core/deadline.h"
+#include "presence/core/presence_service.h"
+
+#include <algorithm>
+
+namespace presence {
+
+namespace {
+
+bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference |= static_cast<unsigned>(a[i] ^ b[i]);
+    }
+    return difference == 0;
+}
+
+/// The token of a user who was told "tokens issued before that are refused" (RULINGS 43).
+bool is_revoked(const ProfileRef& profile, const std::optional<WallTime>& issued_at) {
+    return profile && profile->revoked_before &&
+           (!issued_at || *issued_at < *profile->revoked_before);
+}
+
+/// Larger than the last, and also where the last is not known (RULINGS 28).
+Epoch next_epoch(Epoch known, WallTime now) {
+    return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};
+}
+
+std::uint32_t next_rank(const std::vector<Session>& sessions) {
+    std::uint32_t highest = 0;
+    for (const Session& session : sessions) {
+        highest = std::max(highest, session.active_rank);
+    }
+    return highest + 1;
+}
+
+}  // namespace
+
+Task<Result<Attachment>> PresenceService::attach(AttachRequest request) {
+    Result<Attachment> attached =
+        co_await within(parts_.scheduler, parts_.limits.attach_timeout,
+                        attach_locked(std::move(request)), std::string("the store"));
+    if (!attached && attached.error().code == ErrorCode::unavailable) {
+        ++parts_.counters.attach_timeouts;
+    }
+    co_return attached;
+}
+
+Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
+    if (parts_.journal != nullptr && parts_.journal->full()) {
+        co_return Error{ErrorCode::unavailable, "the journal of sessions is full", 2000, 0};
+    }
+    const MonoTime asked_at = parts_.clock.now();
+    Entered entered = co_await enter(request.user);
+    const SlotId slot = entered.slot();
+    ProfileAnswer answer = co_await parts_.profiles.get(request.user);
+    if (!answer.known) {
+        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+    }
+    if (is_revoked(answer.profile, request.token_issued_at)) {
+        co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
+    }
+    Result<bool> ready = co_await ensure_record(slot);
+    if (!ready) {
+        co_return ready.error();
+    }
+    if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
+        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+    }
+
+    const WallTime now = parts_.clock.wall_now();
+    const auto& sessions = users_.at(slot).record->sessions;
+    const auto held = std::ranges::find_if(sessions, [&](const Session& session) {
+        return request.resume_id && session.id == *request.resume_id &&
+               equal_in_constant_time(session.resume_hash, request.resume_hash);
+    });
+    const bool resumed = held != sessions.end();
+    Session session;
+    if (resumed) {
+        session = *held;
+    } else {
+        session.id = SessionId(parts_.random.token());
+        session.resume_hash = request.new_resume_hash;
+        session.connected_at = now;
+        session.counts = !request.observe;
+    }
+    session.epoch = next_epoch(session.epoch, now);
+    session.grace_until.reset();
+    if (request.device) {
+        session.device = *request.device;
+    }
+    if (request.active) {
+        session.idle = !*request.active;
+        session.counts = session.counts || *request.active;
+        if (*request.active) {
+            session.active_rank = next_rank(sessions);
+        }
+    }
+
+    std::optional<SessionId> displaced;
+    if (!resumed) {
+        Result<std::optional<SlotId>> room = make_room(users_.at(slot));
+        if (!room) {
+            ++parts_.counters.sessions_refused;
+            co_return room.error();
+        }
+        if (*room) {
+            displaced = sessions_.at(**room).id;
+        }
+    }
+    Result<bool> settled = co_await settle(
+        slot, resumed ? Cause::resume : Cause::connect, [session, displaced](Draft& draft) {
+            if (displaced) {
+                std::erase_if(draft.sessions,
+                              [&](const Session& other) { return other.id == *displaced; });
+            }
+            draft.doubtful = false;
+            if (Session* mine = draft.find(session.id)) {
+                *mine = session;
+            } else {
+                draft.sessions.push_back(session);
+            }
+        });
+    if (!settled) {
+        co_return settled.error();
+    }
+    if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
+        // The caller was told that it failed: what was just made must not outlive that answer.
+        co_await settle(slot, Cause::goodbye, [id = session.id](Draft& draft) {
+            std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
+        });
+        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+    }
+    if (displaced) {
+        ++parts_.counters.sessions_displaced;
+    }
+    for (const SlotId other : std::vector<SlotId>(users_.at(slot).sessions)) {
+        const SessionId& id = sessions_.at(other).id;
+        const bool replaced = id == session.id;
+        if (replaced || (displaced && id == *displaced)) {
+            if (sessions_.at(other).connection && owner_ != nullptr) {
+                owner_->end_connection(sessions_.at(other).connection,
+                                       replaced ? EndReason::replaced : EndReason::displaced);
+            }
+            parts_.counters.grace_returns +=
+                replaced && !sessions_.at(other).connection ? 1U : 0U;
+            forget_local(other);
+        }
+    }
+    co_return Attachment{open_local(slot, session, request), session.id, resumed};
+}
+
+Result<std::optional<SlotId>> PresenceService::make_room(User& user) {
+    if (user.record->sessions.size() < parts_.limits.sessions_per_user) {
+        return std::optional<SlotId>{};
+    }
+    const MonoTime now = parts_.clock.now();
+    std::optional<SlotId> oldest_in_grace;
+    std::optional<SlotId> longest_silent;
+    for (const SlotId id : user.sessions) {
+        const LocalSession& local = sessions_.at(id);
+        if (local.ending) {
+            continue;
+        }
+        if (!local.connection) {
+            if (!oldest_in_grace ||
+                local.grace_deadline < sessions_.at(*oldest_in_grace).grace_deadline) {
+                oldest_in_grace = id;
+            }
+        } else if (!longest_silent ||
+                   local.last_heartbeat < sessions_.at(*longest_silent).last_heartbeat) {
+            longest_silent = id;
+        }
+    }
+    if (oldest_in_grace) {
+        return oldest_in_grace;
+    }
+    const Millis overdue = parts_.config.heartbeat.interval * 3 / 2;
+    if (longest_silent &&
+        stalls_.silence(sessions_.at(*longest_silent).last_heartbeat, now) > overdue) {
+        return longest_silent;
+    }
+    return Error{ErrorCode::limit_exceeded,
+                 fmt::format("the user has {} live sessions, most is {}",
+                             user.record->sessions.size(), parts_.limits.sessions_per_user),
+                 0, static_cast<std::int64_t>(parts_.limits.sessions_per_user)};
+}
+
+SlotId PresenceService::open_local(SlotId user, const Session& session,
+                                   const AttachRequest& request) {
+    const MonoTime now = parts_.clock.now();
+    const SlotId id = sessions_.create();
+    LocalSession& local = sessions_.at(id);
+    local.user = user;
+    local.connection = request.connection;
+    local.id = session.id;
+    local.last_heartbeat = now;
+    local.last_activity = now;
+    local.reported_activity = request.active.value_or(false);
+    local.idle = session.idle;
+    users_.at(user).sessions.push_back(id);
+    file(id);
+    return id;
+}
+
+Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions,
+                                    WallTime last_alive) {
+    Entered entered = co_await enter(id);
+    const SlotId slot = entered.slot();
+    const WallTime now = parts_.clock.wall_now();
+    const WallTime grace_until = now + parts_.config.heartbeat.grace;
+    for (Session& session : sessions) {
+        if (!session.grace_until) {
+            session.closed_at = std::min(last_alive, now);
+        }
+        session.grace_until = grace_until;
+    }
+    Result<bool> settled = co_await settle(slot, Cause::restart, [sessions](Draft& draft) {
+        draft.sessions = sessions;
+        draft.doubtful = true;
+    });
+    if (!settled) {
+        co_return false;
+    }
+    for (const Session& session : sessions) {
+        const SlotId local_id = sessions_.create();
+        LocalSession& local = sessions_.at(local_id);
+        local.user = slot;
+        local.id = session.id;
+        local.last_heartbeat = parts_.clock.now();
+        local.last_activity = local.last_heartbeat;
+        local.idle = session.idle;
+        local.grace_deadline = parts_.clock.now() + parts_.config.heartbeat.grace;
+        users_.at(slot).sessions.push_back(local_id);
+        file(local_id);
+    }
+    co_return true;
+}
+
+}  // namespace presence

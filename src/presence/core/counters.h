@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace presence {
+
+/// Why a user was settled. The words are those of logs, `explain` and metrics.
+enum class Cause : std::uint8_t {
+    connect,
+    resume,
+    close,          ///< The connection was lost; the grace begins.
+    grace_over,
+    goodbye,
+    silence,
+    displaced,      ///< A newer session took the place at the limit.
+    kicked,
+    revoked,
+    token_expired,
+    erased,
+    activity,
+    idle,
+    status,
+    status_expiry,
+    privacy,
+    restart,        ///< Found in the journal of the life before.
+};
+inline constexpr std::size_t kCauses = 17;
+
+[[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
+    constexpr std::array<std::string_view, kCauses> kNames{
+        "connect",   "resume",  "close",         "grace_over", "goodbye", "silence",
+        "displaced", "kicked",  "revoked",       "token_expired", "erased", "activity",
+        "idle",      "status",  "status_expiry", "privacy",    "restart"};
+    return kNames[static_cast<std::size_t>(cause)];
+}
+
+/// What one thread has done, counted. Plain numbers, owner's thread only; summed when read.
+struct CoreCounters {
+    std::array<std::uint64_t, kCauses> settles{};
+    std::array<std::uint64_t, kCauses> transitions{};  ///< Settles that some viewer could see.
+    std::uint64_t conflicts = 0;
+    std::uint64_t announced = 0;
+    std::uint64_t held_back = 0;  ///< Transitions merged by the anti-flap window.
+    std::uint64_t swallowed = 0;  ///< Of those, ended where they began: nobody was told.
+    std::uint64_t silent_deaths = 0;
+    std::uint64_t grace_returns = 0;
+    std::uint64_t grace_ends = 0;
+    std::uint64_t pings = 0;
+    std::uint64_t stalls = 0;
+    std::uint64_t sessions_displaced = 0;
+    std::uint64_t sessions_refused = 0;
+    std::uint64_t status_deferred = 0;
+    std::uint64_t store_failures = 0;
+    std::uint64_t attach_timeouts = 0;
+    std::uint64_t profile_loads = 0;
+    std::uint64_t profile_hits = 0;
+    std::uint64_t profile_failures = 0;
+    std::uint64_t profile_evictions = 0;
+    std::uint64_t verdicts_changed = 0;
+    std::uint64_t last_seen_written = 0;
+    std::uint64_t last_seen_failures = 0;
+    std::uint64_t last_seen_lost = 0;
+    std::uint64_t journal_written = 0;
+    std::uint64_t journal_failures = 0;
+    std::uint64_t clock_steps = 0;
+};
+
+}  // namespace presence

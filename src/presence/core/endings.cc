@@ -1,0 +1,166 @@
+// How sessions end: lost connections, goodbyes, silence, kicks. All of them through settle.
+
+#include "presence/core/presence_service.h"
+
+#include <algorithm>
+
+namespace presence {
+
+Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr || local->ending) {
+        co_return false;
+    }
+    const MonoTime now = parts_.clock.now();
+    if (sign_of_life) {
+        local->last_heartbeat = now;
+    }
+    local->connection = {};
+    local->grace_deadline = now + parts_.config.heartbeat.grace;
+    file(session);
+    const SessionId id = local->id;
+    const WallTime closed_at = wall_of(local->last_heartbeat);
+    const WallTime grace_until = parts_.clock.wall_now() + parts_.config.heartbeat.grace;
+    const UserId user = users_.at(local->user).id;
+    Entered entered = co_await enter(user);
+    if (sessions_.find(session) == nullptr) {
+        co_return false;
+    }
+    Result<bool> settled = co_await settle(entered.slot(), Cause::close, [=](Draft& draft) {
+        if (Session* mine = draft.find(id)) {
+            mine->grace_until = grace_until;
+            mine->closed_at = closed_at;
+        }
+    });
+    co_return settled.has_value();
+}
+
+void PresenceService::forget_local(SlotId session) {
+    User& user = users_.at(sessions_.at(session).user);
+    std::erase(user.sessions, session);
+    sessions_.destroy(session);
+}
+
+Task<bool> PresenceService::end(SlotId session, Cause cause) {
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr || local->ending) {
+        co_return false;
+    }
+    local->ending = true;
+    local->last_heartbeat = parts_.clock.now();
+    const WallTime sign = parts_.clock.wall_now();
+    const UserId user = users_.at(local->user).id;
+    Entered entered = co_await enter(user);
+    const bool ended = co_await end_locked(entered.slot(), session, cause, sign);
+    co_return ended;
+}
+
+Detached PresenceService::end_later(SlotId session, Cause cause, WallTime sign) {
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr || local->ending) {
+        co_return;
+    }
+    local->ending = true;
+    const UserId user = users_.at(local->user).id;
+    Entered entered = co_await enter(user);
+    co_await end_locked(entered.slot(), session, cause, sign);
+}
+
+Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause, WallTime sign) {
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr) {
+        co_return false;  // Taken over or ended while this waited for its turn.
+    }
+    const SessionId id = local->id;
+    Result<bool> settled = co_await settle(user, cause, [id, sign](Draft& draft) {
+        if (const Session* mine = draft.find(id)) {
+            if (mine->counts) {
+                draft.last_sign = std::max(draft.last_sign, sign);
+            }
+            std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
+        }
+    });
+    local = sessions_.find(session);
+    if (local == nullptr) {
+        co_return settled.has_value();
+    }
+    if (!settled) {
+        // The store would not take it: try again at the next look, as nobody else will.
+        local->ending = false;
+        local->connection = {};
+        local->grace_deadline = parts_.clock.now() + Millis{1000};
+        file(session);
+        co_return false;
+    }
+    forget_local(session);
+    co_return true;
+}
+
+Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
+    Entered entered = co_await enter(id);
+    const std::vector<SlotId> locals = entered.user().sessions;
+    for (const SlotId local_id : locals) {
+        LocalSession* local = sessions_.find(local_id);
+        if (local == nullptr || !(local->id == session) || local->ending) {
+            continue;
+        }
+        local->ending = true;
+        if (local->connection && owner_ != nullptr) {
+            owner_->end_connection(local->connection, EndReason::kicked);
+        }
+        const WallTime sign = wall_of(local->last_heartbeat);
+        const bool ended = co_await end_locked(entered.slot(), local_id, Cause::kicked, sign);
+        co_return ended;
+    }
+    co_return false;
+}
+
+Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason reason) {
+    Entered entered = co_await enter(id);
+    const std::vector<SlotId> locals = entered.user().sessions;
+    for (const SlotId local_id : locals) {
+        LocalSession* local = sessions_.find(local_id);
+        if (local == nullptr || local->ending) {
+            continue;
+        }
+        local->ending = true;
+        if (local->connection && owner_ != nullptr) {
+            owner_->end_connection(local->connection, reason);
+        }
+        const WallTime sign = wall_of(local->last_heartbeat);
+        const bool ended = co_await end_locked(entered.slot(), local_id, cause, sign);
+        if (!ended) {
+            co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+        }
+    }
+    co_return true;
+}
+
+Task<Result<bool>> PresenceService::erase(UserId id) {
+    Result<bool> ended = co_await end_all(id, Cause::erased, EndReason::erased);
+    if (!ended) {
+        co_return ended.error();
+    }
+    Entered entered = co_await enter(id);
+    const SlotId slot = entered.slot();
+    Result<bool> settled = co_await settle(slot, Cause::erased, [](Draft& draft) {
+        const std::uint64_t revision = draft.declared.revision;
+        draft.declared = {};
+        draft.declared.revision = revision;
+    });
+    if (!settled) {
+        co_return settled.error();
+    }
+    Result<bool> erased = co_await parts_.sessions.erase(id);
+    if (!erased) {
+        co_return erased.error();
+    }
+    User& user = users_.at(slot);
+    user.record = nullptr;
+    user.loaded = false;
+    user.deferred.reset();
+    user.flap.reset();
+    co_return true;
+}
+
+}  // namespace presence

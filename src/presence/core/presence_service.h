@@ -1,0 +1,256 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/random.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
+#include "presence/core/configs.h"
+#include "presence/core/counters.h"
+#include "presence/core/journal_writer.h"
+#include "presence/core/last_seen_writer.h"
+#include "presence/core/limits.h"
+#include "presence/core/profile_cache.h"
+#include "presence/core/stall_log.h"
+#include "presence/core/status_change.h"
+#include "presence/core/timing_wheel.h"
+#include "presence/core/user_table.h"
+#include "presence/ports/presence_bus.h"
+#include "presence/ports/profile_store.h"
+#include "presence/ports/session_journal.h"
+#include "presence/ports/session_store.h"
+#include "presence/rules/transition.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace presence {
+
+/// Why a session's connection must go. The gateway turns it into a close code.
+enum class EndReason : std::uint8_t { replaced, displaced, silence, kicked, erased, revoked };
+
+/// Holds the connections of sessions: the gateway on the same thread. Neither call may call back
+/// into the service.
+class SessionOwner {
+public:
+    virtual ~SessionOwner() = default;
+    virtual void end_connection(SlotId connection, EndReason reason) = 0;
+    /// The session has been silent for long: make the client's machine answer (DESIGN rule 6).
+    virtual void ping_connection(SlotId connection) = 0;
+};
+
+/// A device that wants in. The token has been checked.
+struct AttachRequest {
+    UserId user;
+    std::optional<WallTime> token_issued_at;
+    std::optional<SessionId> resume_id;  ///< With the hash of the secret that was shown.
+    ResumeHash resume_hash{};
+    /// Of the secret that a new session is to have.
+    ResumeHash new_resume_hash{};
+    std::optional<Device> device;
+    bool observe = false;
+    std::optional<bool> active;  ///< The client said `active` (true) or `idle` (false).
+    SlotId connection;
+};
+
+struct Attachment {
+    SlotId session;
+    SessionId id;
+    bool resumed = false;
+};
+
+/// One session as back ends see it.
+struct SessionFacts {
+    Session session;
+    std::optional<WallTime> last_heartbeat;
+    std::optional<WallTime> last_activity;
+};
+
+/// Everything that the service works with, all of one thread and outliving it.
+struct ServiceParts {
+    Scheduler& scheduler;
+    const Clock& clock;
+    Random& random;
+    SessionStore& sessions;
+    ProfileStore& profile_store;
+    ProfileCache& profiles;
+    PresenceBus& bus;
+    LastSeenWriter& last_seen;
+    JournalSink* journal;  ///< Null: this node keeps no journal.
+    const CoreConfig& config;
+    const Limits& limits;
+    CoreCounters& counters;
+};
+
+/// The sessions of the users whose home is this thread, and the one door through which every
+/// change of anybody's presence goes: settle (DESIGN rule 15). Flows about one user run one after
+/// the other; flows about different users do not wait for each other.
+///
+/// One thread. Nothing here blocks; a flow that waits for a store holds only its user.
+class PresenceService {
+public:
+    explicit PresenceService(const ServiceParts& parts);
+
+    void set_owner(SessionOwner* owner) { owner_ = owner; }
+    /// Versions told from now on are above it (SessionJournal::start).
+    void set_version_floor(std::uint64_t floor) { version_floor_ = floor; }
+
+    // --- Sessions ---------------------------------------------------------------------------
+
+    /// Makes a session, or takes one over.
+    /// @retval ErrorCode::unauthorized    The token was revoked.
+    /// @retval ErrorCode::limit_exceeded  All the user's sessions are fresh.
+    /// @retval ErrorCode::unavailable     A store did not answer in time; there is no session.
+    [[nodiscard]] Task<Result<Attachment>> attach(AttachRequest request);
+
+    /// A sign of life. The hot path: one look-up and one store to memory (DESIGN rule 1).
+    void heartbeat(SlotId session, MonoTime now) noexcept {
+        if (LocalSession* local = sessions_.find(session)) {
+            local->last_heartbeat = now;
+        }
+    }
+
+    /// The client said that its person was active `ago` ago, or (empty) is idle.
+    [[nodiscard]] Task<Result<bool>> report_activity(SlotId session, std::optional<Millis> ago);
+
+    /// The connection is gone without goodbye: the grace begins (DESIGN rule 4).
+    /// @param sign_of_life  True: the loss itself was a sign of life (a Close frame, RULINGS 33).
+    [[nodiscard]] Task<bool> connection_lost(SlotId session, bool sign_of_life);
+
+    /// The session ends now, and its connection was told so by the caller.
+    [[nodiscard]] Task<bool> end(SlotId session, Cause cause);
+
+    /// Ends a session named by a back end. False: there is none of that name.
+    [[nodiscard]] Task<Result<bool>> kick(UserId user, SessionId session);
+
+    /// Ends all sessions of a user whose stored facts say so: revoked or erased.
+    [[nodiscard]] Task<Result<bool>> end_all(UserId user, Cause cause, EndReason reason);
+
+    /// Sessions that a life before this one left open: in grace from now, `unknown` until then.
+    [[nodiscard]] Task<bool> restore(UserId user, std::vector<Session> sessions,
+                                     WallTime last_alive);
+
+    // --- Status -----------------------------------------------------------------------------
+
+    /// User scope: durable, for all devices, at most at the limited rate.
+    [[nodiscard]] Task<Result<StatusOutcome>> change_status(UserId user, StatusChange change,
+                                                            bool limited);
+    /// Session scope.
+    [[nodiscard]] Task<Result<StatusOutcome>> change_session_status(SlotId session,
+                                                                    StatusChange change);
+
+    /// Clears everything that was stored about the user, sessions first.
+    [[nodiscard]] Task<Result<bool>> erase(UserId user);
+
+    // --- Time -------------------------------------------------------------------------------
+
+    /// Called about every `kTick`, after what the sockets hold was read.
+    void tick();
+    static constexpr Millis kTick{50};
+
+    // --- Facts ------------------------------------------------------------------------------
+
+    /// The record of a user as this thread last committed it, or as the store has it.
+    [[nodiscard]] Task<Result<UserRecordRef>> record_of(UserId user);
+    [[nodiscard]] Task<Result<std::vector<SessionFacts>>> sessions_of(UserId user);
+    [[nodiscard]] std::size_t session_count() const noexcept { return sessions_.size(); }
+    [[nodiscard]] std::size_t user_count() const noexcept { return users_.size(); }
+    [[nodiscard]] std::size_t wheel_size() const noexcept { return wheel_.size(); }
+    [[nodiscard]] const StallLog& stalls() const noexcept { return stalls_; }
+
+private:
+    /// What a change works on; settle() makes a record of it.
+    struct Draft {
+        std::vector<Session> sessions;
+        DeclaredState declared;
+        WallTime last_sign;
+        bool doubtful = false;
+        [[nodiscard]] Session* find(const SessionId& id);
+    };
+    using Change = UniqueFunction<void(Draft&)>;
+
+    /// Holds a user's lock and keeps the entry in place; closes it if nothing is left of it.
+    class Entered {
+    public:
+        Entered(PresenceService& service, SlotId user, AsyncLock::Guard guard)
+            : service_(&service), user_(user), guard_(std::move(guard)) {}
+        Entered(Entered&& other) noexcept
+            : service_(std::exchange(other.service_, nullptr)),
+              user_(other.user_),
+              guard_(std::move(other.guard_)) {}
+        Entered& operator=(Entered&&) = delete;
+        ~Entered();
+        [[nodiscard]] SlotId slot() const noexcept { return user_; }
+        [[nodiscard]] User& user() const { return service_->users_.at(user_); }
+
+    private:
+        PresenceService* service_;
+        SlotId user_;
+        AsyncLock::Guard guard_;
+    };
+
+    struct WheelItem {
+        SlotId id;
+        bool is_user = false;
+    };
+
+    [[nodiscard]] Task<Entered> enter(UserId user);
+    /// Reads the record if it is not held yet, and makes one of the profile if there is none.
+    [[nodiscard]] Task<Result<bool>> ensure_record(SlotId user);
+
+    /// The one door. The user's lock is held. Applies `change` to what stands, derives, commits if
+    /// anything differs, announces, and writes what is durable. False: nothing differed.
+    [[nodiscard]] Task<Result<bool>> settle(SlotId user, Cause cause, Change change);
+    /// The record that `draft` makes; null where it is the one that stands.
+    [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
+                                                      rules::Transition& transition) const;
+    void after_commit(User& user, Cause cause, const UserRecordRef& before,
+                      const rules::Transition& transition);
+    void journal_difference(const User& user, const UserRecordRef& before);
+
+    // Anti-flap, in announcer.cc
+    struct Announcement {
+        PresenceEventRef event;  ///< Null: nothing is to be told now.
+        std::unique_ptr<FlapWindow> window;  ///< Takes the place of the user's once committed.
+    };
+    [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,
+                                                 const rules::Transition& transition) const;
+    void announce_pending(User& user, MonoTime now);
+
+    // Attaching, in attach.cc
+    [[nodiscard]] Task<Result<Attachment>> attach_locked(AttachRequest request);
+    [[nodiscard]] Result<std::optional<SlotId>> make_room(User& user);
+    SlotId open_local(SlotId user, const Session& session, const AttachRequest& request);
+
+    // Ends, in endings.cc
+    [[nodiscard]] Task<bool> end_locked(SlotId user, SlotId session, Cause cause, WallTime sign);
+    void forget_local(SlotId session);
+    Detached end_later(SlotId session, Cause cause, WallTime sign);
+    Detached go_idle(SlotId session);
+
+    // Liveness, in liveness.cc
+    void visit_session(SlotId session, std::uint32_t tick, MonoTime now);
+    void visit_user(SlotId user, MonoTime now);
+    void file(SlotId session);
+    void file_user(SlotId user);
+    void close_if_idle(SlotId user);
+    Detached settle_expiry(SlotId user);
+    Detached apply_deferred(SlotId user);
+    [[nodiscard]] MonoTime next_deadline(const LocalSession& session) const;
+    [[nodiscard]] WallTime wall_of(MonoTime moment) const;
+    [[nodiscard]] std::uint64_t floor_now() const;
+
+    [[nodiscard]] Task<Result<bool>> declare(SlotId user, StatusChange change);
+
+    ServiceParts parts_;
+    SessionOwner* owner_ = nullptr;
+    std::uint64_t version_floor_ = 0;
+    UserTable users_;
+    SlotPool<LocalSession> sessions_;
+    TimingWheel<WheelItem> wheel_;
+    StallLog stalls_;
+    Millis wall_offset_{0};
+};
+
+}  // namespace presence

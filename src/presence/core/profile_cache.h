@@ -1,0 +1,68 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/task.h"
+#include "presence/core/counters.h"
+#include "presence/core/limits.h"
+#include "presence/ports/profile_store.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <coroutine>
+#include <memory>
+#include <vector>
+
+namespace presence {
+
+/// What is known about one user's stored rules. `known` is false where they were never read and
+/// the database does not answer: then nothing may be shown and nothing denied.
+struct ProfileAnswer {
+    ProfileRef profile;
+    bool known = false;
+};
+
+/// Profiles in memory, each for `ttl` at most, in front of the database. Equal look-ups under way
+/// are one; one that began before an invalidation is neither kept nor used (RULINGS 9); while the
+/// database is away what was read before stays in force (RULINGS 1). One thread.
+class ProfileCache {
+public:
+    ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
+                 CoreCounters& counters, Millis ttl = Millis{60'000});
+
+    /// One answer for each of `users`, in that order.
+    [[nodiscard]] Task<std::vector<ProfileAnswer>> get(std::vector<UserId> users);
+    [[nodiscard]] Task<ProfileAnswer> get(UserId user);
+
+    /// Copies of `user` older than `revision` are void.
+    void invalidate(const UserId& user);
+
+    /// Puts in what was just written, so that the writer reads its own change.
+    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+private:
+    struct Entry {
+        ProfileRef profile;
+        MonoTime loaded_at;
+        std::uint32_t generation = 0;
+        bool loaded = false;
+        bool stale = false;
+        bool loading = false;
+        std::vector<std::coroutine_handle<>> waiting;
+    };
+    struct WaitFor;
+
+    [[nodiscard]] bool fresh(const Entry& entry) const;
+    [[nodiscard]] Entry& entry_for(const UserId& user);
+    /// Reads `users`, marked as loading by the caller. False: the database did not answer.
+    [[nodiscard]] Task<bool> load(std::vector<UserId> users);
+    void make_room();
+
+    const Clock& clock_;
+    ProfileStore& store_;
+    const Limits& limits_;
+    CoreCounters& counters_;
+    Millis ttl_;
+    boost::unordered_flat_map<UserId, std::unique_ptr<Entry>, IdHash, IdEqual> entries_;
+    std::uint64_t hand_ = 0;
+};
+
+}  // namespace presence

@@ -1,0 +1,57 @@
+#include "presence/core/profile_editor.h"
+
+namespace presence {
+
+Result<ProfileChange> ProfileEditor::tell(const UserId& user, Result<ProfileChange> changed) {
+    if (changed && changed->changed) {
+        cache_.invalidate(user);
+        bus_.publish_profile_changed(user, changed->revision);
+    }
+    return changed;
+}
+
+Task<Result<ProfileChange>> ProfileEditor::set_privacy(UserId user, PrivacySettings settings) {
+    Result<ProfileChange> changed = co_await store_.save_privacy(user, std::move(settings));
+    co_return tell(user, std::move(changed));
+}
+
+Task<Result<ProfileChange>> ProfileEditor::change_contacts(UserId user, UserSetChange change) {
+    Result<ProfileChange> changed =
+        co_await store_.change_contacts(user, std::move(change), limits_.list_users);
+    co_return tell(user, std::move(changed));
+}
+
+Task<Result<ProfileChange>> ProfileEditor::change_blocks(UserId user, UserSetChange change) {
+    Result<ProfileChange> changed =
+        co_await store_.change_blocks(user, std::move(change), limits_.list_users);
+    co_return tell(user, std::move(changed));
+}
+
+Task<Result<ProfileChange>> ProfileEditor::revoke(UserId user, WallTime before) {
+    Result<ProfileChange> changed = co_await store_.revoke(user, before);
+    co_return tell(user, std::move(changed));
+}
+
+Task<Result<bool>> ProfileEditor::erase(UserId user, WallTime at) {
+    Result<std::vector<UserId>> named = co_await store_.erase(user, at);
+    if (!named) {
+        co_return named.error();
+    }
+    cache_.invalidate(user);
+    bus_.publish_profile_changed(user, 0);
+    for (const UserId& other : *named) {
+        cache_.invalidate(other);
+        bus_.publish_profile_changed(other, 0);
+    }
+    co_return true;
+}
+
+Task<Result<ProfileRef>> ProfileEditor::profile(UserId user) {
+    ProfileAnswer answer = co_await cache_.get(user);
+    if (!answer.known) {
+        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+    }
+    co_return answer.profile;
+}
+
+}  // namespace presence

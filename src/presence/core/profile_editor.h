@@ -1,0 +1,37 @@
+#pragma once
+
+#include "presence/base/task.h"
+#include "presence/core/limits.h"
+#include "presence/core/profile_cache.h"
+#include "presence/ports/presence_bus.h"
+#include "presence/ports/profile_store.h"
+
+namespace presence {
+
+/// Changes of rules, contacts and blocks: durable first, then told to every thread and node, which
+/// drop their copies and settle the watchers concerned (DESIGN rule 27). One thread.
+class ProfileEditor {
+public:
+    ProfileEditor(ProfileStore& store, ProfileCache& cache, PresenceBus& bus, const Limits& limits)
+        : store_(store), cache_(cache), bus_(bus), limits_(limits) {}
+
+    [[nodiscard]] Task<Result<ProfileChange>> set_privacy(UserId user, PrivacySettings settings);
+    [[nodiscard]] Task<Result<ProfileChange>> change_contacts(UserId user, UserSetChange change);
+    [[nodiscard]] Task<Result<ProfileChange>> change_blocks(UserId user, UserSetChange change);
+    [[nodiscard]] Task<Result<ProfileChange>> revoke(UserId user, WallTime before);
+    [[nodiscard]] Task<Result<bool>> erase(UserId user, WallTime at);
+
+    /// What is stored now.
+    /// @retval ErrorCode::unavailable  It was never read and the database does not answer.
+    [[nodiscard]] Task<Result<ProfileRef>> profile(UserId user);
+
+private:
+    [[nodiscard]] Result<ProfileChange> tell(const UserId& user, Result<ProfileChange> changed);
+
+    ProfileStore& store_;
+    ProfileCache& cache_;
+    PresenceBus& bus_;
+    const Limits& limits_;
+};
+
+}  // namespace presence

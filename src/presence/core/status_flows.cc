@@ -1,0 +1,173 @@
+// What people declare: PresenceService::change_status and its rate.
+
+#include "presence/core/presence_service.h"
+
+namespace presence {
+
+namespace {
+
+/// Below it an expiry cannot be meant for the future any more.
+bool is_over(const std::optional<WallTime>& end, WallTime now) { return end && *end <= now; }
+
+Result<bool> check(const StatusChange& change, WallTime now) {
+    if (is_over(change.status_until, now)) {
+        return Error{ErrorCode::bad_request, "expiresAt is in the past", 0, 0};
+    }
+    if (change.custom && is_over(change.custom->expires_at, now)) {
+        return Error{ErrorCode::bad_request, "customStatus.expiresAt is in the past", 0, 0};
+    }
+    return true;
+}
+
+void merge_into(StatusChange& older, StatusChange newer) {
+    if (newer.status) {
+        older.status = newer.status;
+        older.status_until = newer.status_until;
+    }
+    if (newer.sets_custom) {
+        older.sets_custom = true;
+        older.custom = std::move(newer.custom);
+    }
+}
+
+}  // namespace
+
+Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChange change,
+                                                           bool limited) {
+    Result<bool> sound = check(change, parts_.clock.wall_now());
+    if (!sound) {
+        co_return sound.error();
+    }
+    Entered entered = co_await enter(id);
+    const SlotId slot = entered.slot();
+    const TokenBucket::Rate rate{parts_.limits.status_per_second, parts_.limits.status_burst};
+    const MonoTime now = parts_.clock.now();
+    User& user = entered.user();
+    if (limited && (user.deferred || !user.status_bucket.take(rate, now))) {
+        ++parts_.counters.status_deferred;
+        const Millis wait = user.status_bucket.wait(rate, now);
+        if (user.deferred) {
+            merge_into(*user.deferred, std::move(change));
+        } else {
+            user.deferred = std::make_unique<StatusChange>(std::move(change));
+            wheel_.file({slot, true}, now + wait);
+        }
+        co_return StatusOutcome{std::max(wait, Millis{1})};
+    }
+    if (!limited) {
+        user.deferred.reset();
+    }
+    Result<bool> declared = co_await declare(slot, std::move(change));
+    if (!declared) {
+        co_return declared.error();
+    }
+    co_return StatusOutcome{};
+}
+
+Detached PresenceService::apply_deferred(SlotId slot) {
+    const UserId id = users_.at(slot).id;
+    Entered entered = co_await enter(id);
+    const TokenBucket::Rate rate{parts_.limits.status_per_second, parts_.limits.status_burst};
+    User& user = entered.user();
+    if (!user.deferred) {
+        co_return;
+    }
+    const MonoTime now = parts_.clock.now();
+    if (!user.status_bucket.take(rate, now)) {
+        wheel_.file({slot, true}, now + user.status_bucket.wait(rate, now));
+        co_return;
+    }
+    StatusChange change = std::move(*user.deferred);
+    user.deferred.reset();
+    // An end that has come meanwhile makes of the change what it would be by now.
+    if (is_over(change.status_until, parts_.clock.wall_now())) {
+        change.status = DeclaredStatus::automatic;
+        change.status_until.reset();
+    }
+    co_await declare(slot, std::move(change));
+}
+
+Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
+    constexpr int kAttempts = 4;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        Result<bool> ready = co_await ensure_record(slot);
+        if (!ready) {
+            co_return ready.error();
+        }
+        const UserId id = users_.at(slot).id;
+        ProfileAnswer answer = co_await parts_.profiles.get(id);
+        if (!answer.known) {
+            co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+        }
+        DeclaredState declared = users_.at(slot).record->presence.declared;
+        const std::uint64_t stored = answer.profile ? answer.profile->declared.revision : 0;
+        declared.revision = std::max(declared.revision, stored) + 1;
+        if (change.status) {
+            declared.status = *change.status;
+            declared.expires_at = change.status == DeclaredStatus::automatic
+                                      ? std::nullopt
+                                      : change.status_until;
+        }
+        if (change.sets_custom) {
+            declared.custom = change.custom;
+        }
+        Result<bool> saved = co_await parts_.profile_store.save_declared(id, declared);
+        if (!saved) {
+            co_return saved.error();
+        }
+        parts_.profiles.invalidate(id);
+        if (!*saved) {
+            continue;
+        }
+        const WallTime acted_at = parts_.clock.wall_now();
+        Result<bool> settled =
+            co_await settle(slot, Cause::status, [declared, acted_at](Draft& draft) {
+                draft.declared = declared;
+                if (!draft.sessions.empty()) {
+                    // Going invisible is an end of the public presence, at this moment.
+                    draft.last_sign = std::max(draft.last_sign, acted_at);
+                }
+            });
+        co_return settled;
+    }
+    co_return Error{ErrorCode::conflict, "the status is being changed from elsewhere", 1000, 0};
+}
+
+Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId session,
+                                                                   StatusChange change) {
+    Result<bool> sound = check(change, parts_.clock.wall_now());
+    if (!sound) {
+        co_return sound.error();
+    }
+    if (change.status == DeclaredStatus::invisible) {
+        co_return Error{ErrorCode::bad_request,
+                        "status invisible exists only with scope user", 0, 0};
+    }
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr) {
+        co_return Error{ErrorCode::not_found, "the session is over", 0, 0};
+    }
+    const SessionId id = local->id;
+    const UserId user = users_.at(local->user).id;
+    Entered entered = co_await enter(user);
+    Result<bool> settled = co_await settle(entered.slot(), Cause::status, [=](Draft& draft) {
+        Session* mine = draft.find(id);
+        if (mine == nullptr) {
+            return;
+        }
+        if (change.status) {
+            mine->declared = *change.status;
+            mine->declared_until =
+                change.status == DeclaredStatus::automatic ? std::nullopt : change.status_until;
+        }
+        if (change.sets_custom) {
+            mine->custom = change.custom;
+        }
+    });
+    if (!settled) {
+        co_return settled.error();
+    }
+    co_return StatusOutcome{};
+}
+
+}  // namespace presence

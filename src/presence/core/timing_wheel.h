@@ -1,0 +1,83 @@
+#pragma once
+
+#include "presence/base/assert.h"
+#include "presence/base/time.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace presence {
+
+/// Deadlines of very many things, each looked at once per deadline and never touched in between.
+///
+/// An item is filed under the tick of its deadline. When that tick comes the caller looks at the
+/// item and, if it lives longer than it did when it was filed, files it again: so a heartbeat costs
+/// the wheel nothing. Deadlines beyond the wheel's span are filed at its far end, and again from
+/// there. An item is never visited before its deadline, and at most one tick after it.
+///
+/// One thread. Item: small and trivially copyable.
+template <class Item>
+class TimingWheel {
+public:
+    /// @param tick   Resolution, at least 1 ms.
+    /// @param start  The present.
+    TimingWheel(Millis tick, MonoTime start, std::size_t buckets = 4096)
+        : tick_(tick), start_(start), buckets_(buckets) {
+        PRESENCE_ASSERT(tick.count() > 0 && buckets > 1);
+    }
+
+    /// Files `item` to be visited once `deadline` has come. Returns the tick under which it stands,
+    /// by which a caller can tell its newest filing from older ones of the same item.
+    std::uint32_t file(Item item, MonoTime deadline) {
+        const std::uint64_t due = tick_not_before(deadline);
+        const std::uint64_t farthest = visited_ + buckets_.size() - 1;
+        const std::uint64_t at = std::clamp(due, visited_ + 1, farthest);
+        buckets_[at % buckets_.size()].push_back(item);
+        ++size_;
+        return static_cast<std::uint32_t>(at);
+    }
+
+    /// Visits what has come due by `now`, in the order of ticks. `visit(item, tick)` may file.
+    template <class Visit>
+    void advance(MonoTime now, Visit&& visit) {
+        const std::uint64_t reached = now < start_ ? 0 : ticks_between(start_, now);
+        while (visited_ < reached) {
+            ++visited_;
+            std::vector<Item>& bucket = buckets_[visited_ % buckets_.size()];
+            if (bucket.empty()) {
+                continue;
+            }
+            std::vector<Item> due = std::move(bucket);
+            bucket = {};
+            size_ -= due.size();
+            for (const Item& item : due) {
+                visit(item, static_cast<std::uint32_t>(visited_));
+            }
+        }
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] Millis tick() const noexcept { return tick_; }
+
+private:
+    [[nodiscard]] std::uint64_t ticks_between(MonoTime from, MonoTime to) const {
+        return static_cast<std::uint64_t>((to - from) / tick_);
+    }
+    [[nodiscard]] std::uint64_t tick_not_before(MonoTime deadline) const {
+        if (deadline <= start_) {
+            return 0;
+        }
+        return static_cast<std::uint64_t>((deadline - start_ + tick_ - Millis{1}) / tick_);
+    }
+
+    Millis tick_;
+    MonoTime start_;
+    std::uint64_t visited_ = 0;  ///< The last tick whose bucket was emptied.
+    std::size_t size_ = 0;
+    std::vector<std::vector<Item>> buckets_;
+};
+
+}  // namespace presence

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+#include "presence/core/async_lock.h"
+#include "presence/core/slot_pool.h"
+#include "presence/core/token_bucket.h"
+#include "presence/model/presence.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace presence {
+
+/// A session that this thread vouches for: the part that changes with every heartbeat, and so is
+/// in no record.
+struct LocalSession {
+    SlotId user;
+    SlotId connection;  ///< Empty while in grace.
+    SessionId id;
+    MonoTime last_heartbeat;
+    MonoTime last_activity;
+    MonoTime pinged_at;
+    MonoTime grace_deadline;  ///< With no connection: when the session ends.
+    std::uint32_t filed_tick = 0;  ///< The wheel's newest filing; older ones are ignored.
+    bool reported_activity = false;
+    bool idle = false;    ///< As in the record.
+    bool ending = false;  ///< An end is under way: signs of life come too late.
+};
+
+/// A status change that came too fast and waits for its bucket (RULINGS 12).
+struct StatusChange;
+
+/// What was told last of one face, while the anti-flap window is open (DESIGN rule 13).
+struct ToldFace {
+    Face face;
+    bool doubtful = false;
+    MonoTime quiet_from;  ///< Until then further changes are merged.
+    bool pending = false;
+};
+
+struct FlapWindow {
+    ToldFace shown;
+    ToldFace own;
+};
+
+/// A user who has sessions here, or about whom something is under way.
+struct User {
+    UserId id;
+    UserRecordRef record;  ///< As last committed or read; null: not read yet, or none.
+    bool loaded = false;
+    std::unique_ptr<AsyncLock> lock = std::make_unique<AsyncLock>();
+    std::vector<SlotId> sessions;
+    std::unique_ptr<FlapWindow> flap;
+    std::unique_ptr<StatusChange> deferred;
+    TokenBucket status_bucket;
+    std::uint32_t pins = 0;  ///< Flows that hold this entry across a wait.
+};
+
+/// Users by name. One thread.
+class UserTable {
+public:
+    /// The entry of `id`, made if there is none.
+    SlotId open(const UserId& id);
+    [[nodiscard]] SlotId find(const UserId& id) const;
+    [[nodiscard]] User& at(SlotId user) { return pool_.at(user); }
+    [[nodiscard]] User* get(SlotId user) { return pool_.find(user); }
+    void close(SlotId user);
+    [[nodiscard]] std::size_t size() const noexcept { return pool_.size(); }
+
+    template <class Visit>
+    void for_each(Visit&& visit) {
+        pool_.for_each(std::forward<Visit>(visit));
+    }
+
+private:
+    SlotPool<User> pool_;
+    /// Keys are the ids inside the entries, which never move.
+    boost::unordered_flat_map<std::string_view, SlotId> by_id_;
+};
+
+}  // namespace presence

@@ -1,0 +1,116 @@
+#include "presence/core/watch_index.h"
+
+#include "presence/base/assert.h"
+
+namespace presence {
+
+WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) {
+    if (by_connection_.size() <= connection) {
+        by_connection_.resize(connection + 1);
+    }
+    Added added;
+    if (find_edge(connection, user, added.edge)) {
+        return added;
+    }
+    added.created = true;
+    std::uint32_t subject_slot = 0;
+    const auto known = by_user_.find(std::string_view(user.text));
+    if (known != by_user_.end()) {
+        subject_slot = known->second;
+    } else {
+        added.subject_new = true;
+        if (free_subjects_.empty()) {
+            free_subjects_.push_back(static_cast<std::uint32_t>(subjects_.size()));
+            subjects_.emplace_back();
+        }
+        subject_slot = free_subjects_.back();
+        free_subjects_.pop_back();
+        subjects_[subject_slot] = std::make_unique<Subject>();
+        subjects_[subject_slot]->user = user;
+        by_user_.emplace(std::string_view(subjects_[subject_slot]->user.text), subject_slot);
+    }
+    if (free_edges_.empty()) {
+        free_edges_.push_back(static_cast<EdgeId>(edges_.size()));
+        edges_.emplace_back();
+    }
+    added.edge = free_edges_.back();
+    free_edges_.pop_back();
+    std::vector<EdgeId>& of_subject = subjects_[subject_slot]->edges;
+    std::vector<EdgeId>& of_connection = by_connection_[connection];
+    WatchEdge& edge = edges_[added.edge];
+    edge = {};
+    edge.subject = subject_slot;
+    edge.connection = connection;
+    edge.place_in_subject = static_cast<std::uint32_t>(of_subject.size());
+    edge.place_in_connection = static_cast<std::uint32_t>(of_connection.size());
+    of_subject.push_back(added.edge);
+    of_connection.push_back(added.edge);
+    ++edge_count_;
+    return added;
+}
+
+bool WatchIndex::remove(EdgeId id) {
+    const WatchEdge edge = edges_[id];
+    Subject& subject = *subjects_[edge.subject];
+    const auto take_out = [this](std::vector<EdgeId>& list, std::uint32_t place,
+                                 std::uint32_t WatchEdge::*member) {
+        PRESENCE_ASSERT(place < list.size());
+        list[place] = list.back();
+        edges_[list[place]].*member = place;
+        list.pop_back();
+    };
+    take_out(subject.edges, edge.place_in_subject, &WatchEdge::place_in_subject);
+    take_out(by_connection_[edge.connection], edge.place_in_connection,
+             &WatchEdge::place_in_connection);
+    if (by_connection_[edge.connection].empty()) {
+        by_connection_[edge.connection] = {};  // Its memory too: slots are used again.
+    }
+    edges_[id] = {};
+    free_edges_.push_back(id);
+    --edge_count_;
+    if (!subject.edges.empty()) {
+        return false;
+    }
+    by_user_.erase(std::string_view(subject.user.text));
+    subjects_[edge.subject].reset();
+    free_subjects_.push_back(edge.subject);
+    return true;
+}
+
+WatchIndex::Subject* WatchIndex::find(const UserId& user) {
+    const auto found = by_user_.find(std::string_view(user.text));
+    return found == by_user_.end() ? nullptr : subjects_[found->second].get();
+}
+
+bool WatchIndex::find_edge(std::uint32_t connection, const UserId& user, EdgeId& found) {
+    const Subject* const subject = find(user);
+    if (subject == nullptr || connection >= by_connection_.size()) {
+        return false;
+    }
+    const std::vector<EdgeId>& of_connection = by_connection_[connection];
+    if (of_connection.size() < subject->edges.size()) {
+        for (const EdgeId id : of_connection) {
+            if (subjects_[edges_[id].subject].get() == subject) {
+                found = id;
+                return true;
+            }
+        }
+        return false;
+    }
+    for (const EdgeId id : subject->edges) {
+        if (edges_[id].connection == connection) {
+            found = id;
+            return true;
+        }
+    }
+    return false;
+}
+
+std::span<const WatchIndex::EdgeId> WatchIndex::edges_of(std::uint32_t connection) const {
+    if (connection >= by_connection_.size()) {
+        return {};
+    }
+    return by_connection_[connection];
+}
+
+}  // namespace presence

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/core/slot_pool.h"
+#include "presence/model/presence.h"
+#include "presence/model/view.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace presence {
+
+/// One connection's interest in one user.
+struct WatchEdge {
+    std::uint32_t subject = 0;
+    std::uint32_t connection = 0;
+    std::uint32_t place_in_subject = 0;
+    std::uint32_t place_in_connection = 0;
+    Version told;             ///< What the viewer was told last; 0: nothing, or hidden.
+    Verdict verdict;
+    std::uint8_t unready = 0; ///< Looks under way: until they end, news is held on the subject.
+    bool dirty = false;       ///< The viewer has not been told the newest yet.
+};
+
+/// Who on this thread watches whom: connections by their slots on one side, users on the other,
+/// edges between them. An edge costs its 32 bytes and four on each side. One thread.
+class WatchIndex {
+public:
+    using EdgeId = std::uint32_t;
+
+    struct Subject {
+        UserId user;
+        std::vector<EdgeId> edges;
+        PresenceEventRef news;  ///< Newest event that some edge still has to deliver or weigh.
+        bool collected = false; ///< Its news is among what the next flush delivers.
+    };
+
+    struct Added {
+        EdgeId edge = 0;
+        bool created = false;      ///< False: the connection watched the user already.
+        bool subject_new = false;  ///< Nobody here watched the user before: subscribe.
+    };
+
+    [[nodiscard]] Added add(std::uint32_t connection, const UserId& user);
+    /// True: nobody here watches the user any more, and the subject is gone: unsubscribe.
+    bool remove(EdgeId edge);
+
+    [[nodiscard]] WatchEdge& edge(EdgeId id) { return edges_[id]; }
+    [[nodiscard]] Subject& subject(std::uint32_t slot) { return *subjects_[slot]; }
+    [[nodiscard]] Subject& subject_of(EdgeId id) { return *subjects_[edges_[id].subject]; }
+    /// Null where nobody here watches `user`.
+    [[nodiscard]] Subject* find(const UserId& user);
+    [[nodiscard]] bool find_edge(std::uint32_t connection, const UserId& user, EdgeId& found);
+    [[nodiscard]] std::span<const EdgeId> edges_of(std::uint32_t connection) const;
+
+    [[nodiscard]] std::size_t edge_count() const noexcept { return edge_count_; }
+    [[nodiscard]] std::size_t subject_count() const noexcept { return by_user_.size(); }
+
+private:
+    std::vector<WatchEdge> edges_;
+    std::vector<EdgeId> free_edges_;
+    std::size_t edge_count_ = 0;
+    std::vector<std::unique_ptr<Subject>> subjects_;
+    std::vector<std::uint32_t> free_subjects_;
+    std::vector<std::vector<EdgeId>> by_connection_;
+    boost::unordered_flat_map<std::string_view, std::uint32_t> by_user_;
+};
+
+}  // namespace presence
