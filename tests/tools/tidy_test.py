@@ -1,0 +1,49 @@
+"""tidy.py finds what it promises to find."""
+
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import tidy  # noqa: E402
+
+
+def errors_of(check, *arguments):
+    report = tidy.Report()
+    check(*arguments, report)
+    return report.errors
+
+
+class TidyTest(unittest.TestCase):
+    def test_white_space(self):
+        self.assertEqual(len(errors_of(tidy.check_text, "a.cc", "int a; \n")), 1)
+        self.assertEqual(len(errors_of(tidy.check_text, "a.cc", "\tint a;\n")), 1)
+        self.assertEqual(len(errors_of(tidy.check_text, "a.cc", "int a;")), 1)
+        self.assertEqual(errors_of(tidy.check_text, "a.cc", "int a;\n"), [])
+
+    def test_length_of_files(self):
+        self.assertEqual(errors_of(tidy.check_text, "a.cc", "int a;\n" * 500), [])
+        self.assertEqual(len(errors_of(tidy.check_text, "a.cc", "int a;\n" * 501)), 1)
+        self.assertEqual(errors_of(tidy.check_text, "a.json", "1\n" * 501), [])
+
+    def test_length_of_functions(self):
+        lines = ["void f(int a) {"] + ["    a();"] * 61 + ["}"]
+        self.assertEqual(list(tidy.long_functions(lines)), [(1, 61)])
+        self.assertEqual(list(tidy.long_functions(lines[:-2] + ["}"])), [])
+
+    def test_headers_and_clocks(self):
+        self.assertEqual(len(errors_of(tidy.check_cpp, "src/a.h", "int a;\n")), 1)
+        reading = "auto t = std::chrono::steady_clock::now();\n"
+        self.assertEqual(len(errors_of(tidy.check_cpp, "src/presence/core/a.cc", reading)), 1)
+        self.assertEqual(errors_of(tidy.check_cpp, tidy.CLOCK_FILE, reading), [])
+
+    def test_a_map_that_names_what_is_not_there(self):
+        complaints = errors_of(tidy.check_named_paths, ROOT, "README.md", "See `tools/nowhere.py`.")
+        self.assertEqual(len(complaints), 1)
+        self.assertEqual(errors_of(tidy.check_named_paths, ROOT, "README.md", "`tools/tidy.py`"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""All that ./dev check looks at: format, layers, tidiness, clang-tidy. Each is one test case.
+
+usage: check.py [--fix] [--all] [--results FILE]
+--fix formats the C++ in place; --all lets clang-tidy look at every file however long it takes.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def cpp_files():
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard",
+               "*.cc", "*.h"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [path for path in sorted(set(listed.splitlines())) if (ROOT / path).is_file()]
+
+
+def steps(options):
+    """Name and command of each check."""
+    python = [sys.executable]
+    formatting = ["clang-format", "-i"] if options.fix else ["clang-format", "--dry-run", "--Werror"]
+    tidying = python + ["tools/clang_tidy.py"] + (["--all"] if options.all else [])
+    return [
+        ("clang-format", formatting + cpp_files()),
+        ("layers", python + ["tools/check_layers.py"]),
+        ("tidy", python + ["tools/tidy.py"]),
+        ("clang-tidy", tidying),
+    ]
+
+
+def run_step(name, command):
+    """Runs one check and prints what it says. Returns its test case."""
+    started = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    seconds = time.monotonic() - started
+    print(done.stdout, end="")
+    print(f"{'ok    ' if done.returncode == 0 else 'FAILED'} {name} ({seconds:.1f} s)", flush=True)
+    case = ElementTree.Element("testcase", classname="check", name=name, time=f"{seconds:.3f}")
+    if done.returncode != 0:
+        failure = ElementTree.SubElement(case, "failure", message=f"exit {done.returncode}")
+        failure.text = done.stdout[-4000:]
+    return case
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--results", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+
+    suite = ElementTree.Element("testsuite", name="check")
+    for name, command in steps(options):
+        suite.append(run_step(name, command))
+    if options.results:
+        options.results.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.ElementTree(suite).write(options.results, encoding="unicode")
+    return 1 if suite.findall(".//failure") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
