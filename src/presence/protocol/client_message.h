@@ -74,7 +74,7 @@ struct Unwatch {
 };
 
 struct Get {
-    std::vector<UserId> users;
+    std::vector<UserId> users;  ///< Not empty.
 };
 
 struct Join {

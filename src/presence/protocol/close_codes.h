@@ -12,7 +12,9 @@ enum class CloseReason : std::uint8_t {
     bye,                ///< The client said goodbye; its session is over.
     going_away,         ///< This end goes away.
     protocol_error,     ///< A frame broke RFC 6455.
+    unsupported_data,   ///< A binary message.
     invalid_utf8,       ///< A text message was not UTF-8.
+    policy,             ///< Too many fragments, or a message never finished.
     message_too_large,  ///< More bytes than allowed.
     restarting,         ///< The drain is over; the session is in grace.
     overloaded,         ///< This node cannot take the connection now.
@@ -34,7 +36,7 @@ enum class CloseReason : std::uint8_t {
     too_many_connections,
     too_many_messages,
 };
-inline constexpr std::size_t kCloseReasons = 24;
+inline constexpr std::size_t kCloseReasons = 26;
 
 /// What a client should do after a close.
 enum class ClientAction : std::uint8_t {

@@ -16,7 +16,7 @@ inline constexpr std::size_t kCustomTextBytes = 1024;
 inline constexpr std::size_t kCustomEmojiCodePoints = 16;
 inline constexpr std::size_t kCustomEmojiBytes = 64;
 inline constexpr std::size_t kSignalKindBytes = 32;
-inline constexpr std::size_t kSignalDataBytes = 1024;  ///< After white space has been left out.
+inline constexpr std::size_t kSignalDataBytes = 1024;  ///< As sent, white space within included.
 inline constexpr std::size_t kRoomMetaBytes = 1024;    ///< Likewise.
 
 /// Bounds that the configuration sets. The caller copies them out of core's Limits, which this

@@ -86,8 +86,8 @@ struct SignalFields {
 
 [[nodiscard]] std::string encode_signal(const SignalFields& signal);
 
-/// The rules in force. In parts where the lists are long: each part names the rules it holds users
-/// of, and the client puts the users of one rule together.
+/// The rules in force. In parts where the lists are long: each part has both rules with some of the
+/// users, and the client puts the users of a rule together.
 [[nodiscard]] std::vector<std::string> encode_privacy(RequestId id, const PrivacyRule& online,
                                                       const PrivacyRule& last_seen,
                                                       std::size_t most_bytes);
