@@ -40,6 +40,7 @@ WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) 
     WatchEdge& edge = edges_[added.edge];
     edge = {};
     edge.subject = subject_slot;
+    edge.serial = ++last_serial_ == 0 ? ++last_serial_ : last_serial_;
     edge.connection = connection;
     edge.place_in_subject = static_cast<std::uint32_t>(of_subject.size());
     edge.place_in_connection = static_cast<std::uint32_t>(of_connection.size());

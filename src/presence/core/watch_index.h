@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,14 +21,25 @@ struct WatchEdge {
     std::uint32_t connection = 0;
     std::uint32_t place_in_subject = 0;
     std::uint32_t place_in_connection = 0;
-    Version told;             ///< What the viewer was told last; 0: nothing, or hidden.
+    Version told;              ///< What the viewer was told last; 0: nothing, or hidden.
+    std::uint32_t serial = 0;  ///< Tells this edge from a later one in the same place; 0: none.
     Verdict verdict;
-    std::uint8_t unready = 0; ///< Looks under way: until they end, news is held on the subject.
-    bool dirty = false;       ///< The viewer has not been told the newest yet.
+    std::uint16_t unready = 0; ///< Looks under way: until they end, news is held on the subject.
+    bool dirty = false;        ///< The viewer has not been told the newest yet.
+};
+
+/// Bytes made of one event, by Verdict: core only keeps them. Up to three kinds of view.
+struct EncodedNews {
+    struct Kind {
+        Verdict verdict;
+        std::string json;                          ///< The presence object.
+        std::shared_ptr<const std::string> frame;  ///< A whole `update` of it alone; made on demand.
+    };
+    std::vector<Kind> kinds;
 };
 
 /// Who on this thread watches whom: connections by their slots on one side, users on the other,
-/// edges between them. An edge costs its 32 bytes and four on each side. One thread.
+/// edges between them. An edge costs its 40 bytes and four on each side. One thread.
 class WatchIndex {
 public:
     using EdgeId = std::uint32_t;
@@ -36,7 +48,10 @@ public:
         UserId user;
         std::vector<EdgeId> edges;
         PresenceEventRef news;  ///< Newest event that some edge still has to deliver or weigh.
-        bool collected = false; ///< Its news is among what the next flush delivers.
+        /// What was encoded of `news`, by kind of view; kept here so that it is done once.
+        std::unique_ptr<EncodedNews> encoded;
+        bool collected = false;   ///< Its news is among what the next flush delivers.
+        bool subscribed = false;  ///< The bus has confirmed it.
     };
 
     struct Added {
@@ -51,6 +66,8 @@ public:
 
     [[nodiscard]] WatchEdge& edge(EdgeId id) { return edges_[id]; }
     [[nodiscard]] Subject& subject(std::uint32_t slot) { return *subjects_[slot]; }
+    /// Null where no subject stands any more.
+    [[nodiscard]] Subject* subject_at(std::uint32_t slot) { return subjects_[slot].get(); }
     [[nodiscard]] Subject& subject_of(EdgeId id) { return *subjects_[edges_[id].subject]; }
     /// Null where nobody here watches `user`.
     [[nodiscard]] Subject* find(const UserId& user);
@@ -64,6 +81,7 @@ private:
     std::vector<WatchEdge> edges_;
     std::vector<EdgeId> free_edges_;
     std::size_t edge_count_ = 0;
+    std::uint32_t last_serial_ = 0;
     std::vector<std::unique_ptr<Subject>> subjects_;
     std::vector<std::uint32_t> free_subjects_;
     std::vector<std::vector<EdgeId>> by_connection_;

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "presence/core/configs.h"
+#include "presence/core/counters.h"
+#include "presence/core/homes.h"
+#include "presence/core/last_seen_writer.h"
+#include "presence/core/limits.h"
+#include "presence/core/presence_service.h"
+#include "presence/core/profile_cache.h"
+#include "presence/core/profile_editor.h"
+#include "presence/core/snapshot.h"
+#include "presence/core/watch_desk.h"
+
+#include <memory>
+#include <vector>
+
+namespace presence {
+
+/// What a shard is built on; all of it outlives the shard.
+struct ShardParts {
+    Scheduler& scheduler;
+    const Clock& clock;
+    Random& random;
+    SessionStore& sessions;
+    ProfileStore& profiles;
+    PresenceBus& bus;
+    JournalSink* journal;
+    const CoreConfig& config;
+    const Limits& limits;
+};
+
+/// One thread's share of the system: the users whose home it is, and the watches of the
+/// connections that it holds. Everything in it belongs to that thread; other threads come in by
+/// run_there.
+struct Shard {
+    explicit Shard(const ShardParts& parts)
+        : scheduler(parts.scheduler),
+          clock(parts.clock),
+          config(parts.config),
+          limits(parts.limits),
+          bus(parts.bus),
+          cache(parts.clock, parts.profiles, parts.limits, counters),
+          last_seen(parts.scheduler, parts.profiles, parts.limits, counters),
+          service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
+                   cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits,
+                   counters}),
+          reader(parts.clock, cache, parts.sessions, parts.config),
+          editor(parts.profiles, cache, parts.bus, parts.limits),
+          watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters) {}
+    Shard(const Shard&) = delete;
+    Shard& operator=(const Shard&) = delete;
+
+    Scheduler& scheduler;
+    const Clock& clock;
+    const CoreConfig& config;
+    const Limits& limits;
+    PresenceBus& bus;
+    CoreCounters counters;
+    ProfileCache cache;
+    LastSeenWriter last_seen;
+    PresenceService service;
+    SnapshotReader reader;
+    ProfileEditor editor;
+    WatchDesk watches;
+};
+
+/// All threads of this node, by the index that Homes gives.
+struct Shards {
+    Homes homes;
+    std::vector<Shard*> all;
+
+    [[nodiscard]] Shard& home_of(const UserId& user) const { return *all[homes.index_of(user)]; }
+};
+
+}  // namespace presence

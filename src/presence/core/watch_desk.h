@@ -1,0 +1,115 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
+#include "presence/core/limits.h"
+#include "presence/core/slot_pool.h"
+#include "presence/core/snapshot.h"
+#include "presence/core/watch_index.h"
+#include "presence/ports/presence_bus.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace presence {
+
+/// Where news of watched users goes: the gateway of the thread. No call may call back into the
+/// desk.
+class WatchSink {
+public:
+    virtual ~WatchSink() = default;
+    /// Whose connection it is; null if it is gone.
+    [[nodiscard]] virtual const UserId* viewer_of(std::uint32_t connection) = 0;
+    /// False: it does not read, or asked for nothing now. It is told later, by catch_up.
+    [[nodiscard]] virtual bool can_take(std::uint32_t connection) = 0;
+    /// Tells the newest of several users, from events. Bytes once made are in `Subject::encoded`.
+    virtual void deliver_news(std::uint32_t connection,
+                              std::span<WatchIndex::Subject* const> subjects,
+                              std::span<const Verdict> verdicts) = 0;
+    /// Tells what a look at the store found.
+    virtual void deliver_seen(std::uint32_t connection, std::span<const Seen* const> seen) = 0;
+};
+
+/// How a watch list is to change.
+struct WatchRequest {
+    std::uint32_t connection = 0;
+    UserId viewer;
+    std::vector<UserId> users;
+    bool replace = false;  ///< These and no others (`mode: set`).
+};
+
+/// What connections watch, and what they are told: watch before read, news by state and not by
+/// event, verdicts kept with the watch (DESIGN rules 20 to 22, 27). One thread.
+///
+/// Every look at the store goes the same way: the edges concerned are marked unready, so that news
+/// is held; the look is made; the edge takes verdict and version from it; held news that is newer
+/// goes out. So no change can fall between, and none is told twice.
+class WatchDesk {
+public:
+    WatchDesk(Scheduler& scheduler, const Clock& clock, PresenceBus& bus, SnapshotReader& reader,
+              const Limits& limits, CoreCounters& counters);
+
+    void set_sink(WatchSink* sink) { sink_ = sink; }
+
+    /// Watches, then reads. The answer is what the viewer now holds, for a snapshot that the caller
+    /// sends before it returns to the loop.
+    /// @retval ErrorCode::limit_exceeded  Nothing was changed.
+    [[nodiscard]] Task<Result<std::vector<Seen>>> watch(WatchRequest request);
+    void unwatch(std::uint32_t connection, std::span<const UserId> users);
+    void unwatch_all(std::uint32_t connection);
+
+    void on_presence(const PresenceEventRef& event);
+
+    /// Rules of `user` changed: every watch of or by the user is judged anew, and whoever gained or
+    /// lost sight is told. `viewing` are the user's connections on this thread.
+    void reconsider(const UserId& user, std::span<const std::uint32_t> viewing);
+
+    /// Tells a connection that can take news again all that it missed, in one piece.
+    void catch_up(std::uint32_t connection);
+
+    /// Sends what was collected. At the end of each turn of the loop.
+    void flush();
+
+    [[nodiscard]] const WatchIndex& index() const noexcept { return index_; }
+    [[nodiscard]] std::size_t watch_count(std::uint32_t connection) const {
+        return index_.edges_of(connection).size();
+    }
+
+private:
+    /// Names an edge across a wait.
+    struct EdgeRef {
+        WatchIndex::EdgeId id = 0;
+        std::uint32_t serial = 0;
+    };
+
+    [[nodiscard]] EdgeRef hold(WatchIndex::EdgeId id);
+    [[nodiscard]] WatchEdge* find(EdgeRef edge);
+    void drop(WatchIndex::EdgeId id);
+    [[nodiscard]] static bool is_news(const WatchEdge& edge, const PresenceEvent& event);
+    void mark_dirty(WatchIndex::EdgeId id);
+    /// Ends the wait of an edge with what was seen. True: the viewer must be told.
+    bool take(EdgeRef edge, const Seen& seen);
+    void let_go(EdgeRef edge);
+    void forget_news(WatchIndex::Subject& subject);
+    Detached refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
+                     std::vector<UserId> users);
+    void look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait);
+    void refresh_users(std::uint32_t connection, const std::vector<UserId>& users);
+
+    Scheduler& scheduler_;
+    const Clock& clock_;
+    PresenceBus& bus_;
+    SnapshotReader& reader_;
+    const Limits& limits_;
+    CoreCounters& counters_;
+    WatchSink* sink_ = nullptr;
+    WatchIndex index_;
+    std::vector<std::pair<std::uint32_t, WatchIndex::EdgeId>> dirty_;  ///< Connection, edge.
+    std::vector<std::uint32_t> collected_;                             ///< Subjects with news.
+};
+
+}  // namespace presence
