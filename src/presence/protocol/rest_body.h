@@ -1,0 +1,88 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/result.h"
+#include "presence/base/time.h"
+#include "presence/model/privacy.h"
+#include "presence/model/session.h"
+#include "presence/protocol/client_message.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace presence::protocol {
+
+/// Bodies of the HTTP calls, as api/openapi.yaml has them. Readers check what parse_client_message
+/// checks, in the same words, and return the same codes. Any thread.
+
+/// PUT .../status. Never of session scope.
+[[nodiscard]] Result<StatusChange> parse_status_body(std::string_view text,
+                                                     const ParseLimits& limits);
+/// PUT .../privacy. At least one rule is given.
+[[nodiscard]] Result<PrivacySettings> parse_privacy_body(std::string_view text,
+                                                         const ParseLimits& limits);
+/// PUT .../contacts and .../blocks.
+[[nodiscard]] Result<UserSet> parse_user_set_body(std::string_view text, const ParseLimits& limits);
+
+/// What POST .../contacts and .../blocks change. No user is in both.
+struct UserSetDelta {
+    UserSet add;
+    UserSet remove;
+};
+[[nodiscard]] Result<UserSetDelta> parse_user_set_delta_body(std::string_view text,
+                                                             const ParseLimits& limits);
+/// POST /v1/presence/query: the users asked for, in that order, each once; may be none.
+[[nodiscard]] Result<std::vector<UserId>> parse_query_body(std::string_view text,
+                                                           const ParseLimits& limits);
+/// POST .../revoke: `before`.
+[[nodiscard]] Result<WallTime> parse_revoke_body(std::string_view text);
+
+/// `{"error":{...}}`
+[[nodiscard]] std::string encode_error_body(const Error& error);
+/// @param presences  Each made by append_presence.
+[[nodiscard]] std::string encode_query_body(std::span<const std::string_view> presences,
+                                            WallTime as_of);
+/// What a user declared for all devices; what is over at `now` is left out.
+[[nodiscard]] std::string encode_declared_body(const DeclaredState& declared, WallTime now);
+[[nodiscard]] std::string encode_privacy_body(const PrivacyRule& online,
+                                              const PrivacyRule& last_seen);
+[[nodiscard]] std::string encode_user_set_body(const UserSet& users);
+[[nodiscard]] std::string encode_revoke_body(WallTime before);
+
+/// One session, for back ends.
+struct SessionFields {
+    const Session& session;
+    std::optional<WallTime> last_heartbeat;  ///< Where this node knows it.
+    std::string_view node;                   ///< Empty: not said.
+};
+
+/// Adds the JSON object of one session; a status that is over at `now` is left out.
+void append_session(std::string& out, const SessionFields& fields, WallTime now);
+[[nodiscard]] std::string encode_sessions_body(std::span<const SessionFields> sessions,
+                                               WallTime now);
+
+/// One check of GET .../explain.
+struct ExplainedCheck {
+    std::string_view attribute;
+    std::string_view check;
+    bool passes = false;
+    std::string_view why;
+};
+
+/// GET .../explain: from the sessions to what the viewer gets. For back ends.
+struct ExplanationFields {
+    const UserId& viewer;
+    const UserId& subject;
+    std::string_view view;  ///< Made by append_presence.
+    std::span<const SessionFields> sessions;
+    std::string_view merge_policy;
+    const DeclaredState& declared;
+    Status merged = Status::offline;  ///< Before any rule.
+    std::span<const ExplainedCheck> checks;
+};
+[[nodiscard]] std::string encode_explanation_body(const ExplanationFields& fields, WallTime now);
+
+}  // namespace presence::protocol
