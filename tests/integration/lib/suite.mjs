@@ -1,0 +1,18 @@
+// What every test file needs: a server for the file, and clean hands after each test.
+import { after, afterEach, before } from 'node:test';
+import { endClients } from './client.mjs';
+import { startServer } from './server.mjs';
+
+/** Starts one server for all tests of a file; gives a holder whose `server` is set by then. */
+export function withServer(options = {}) {
+  const holder = {};
+  before(async () => { holder.server = await startServer(options); });
+  afterEach(() => {
+    endClients();
+    if (holder.server?.exit) {
+      throw new Error(`the server ended: ${JSON.stringify(holder.server.exit)}\n${holder.server.stderr.slice(-3000)}`);
+    }
+  });
+  after(async () => { await holder.server?.dispose(); });
+  return holder;
+}
