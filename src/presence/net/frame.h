@@ -46,7 +46,6 @@ struct FrameLimits {
 /// A fragmented message whose end has not come. Exists only that long, which is why it is apart
 /// from the connection.
 struct UnfinishedMessage {
-    Opcode opcode = Opcode::text;
     std::uint32_t fragments = 0;
     std::string bytes;
 };
@@ -71,7 +70,8 @@ struct FrameEvent {
 /// Reads one frame from the front of `bytes`, as a server. Pure: no I/O, no clock.
 ///
 /// A whole frame is unmasked in place, so `bytes` must not be parsed again up to `consumed`; an
-/// incomplete one is left as it was. The result does not depend on how the stream was cut.
+/// incomplete one is left as it was. Broken rules are told by the first bytes that show them. The
+/// result does not depend on how the stream was cut.
 ///
 /// @param unfinished     Null between messages; made and dropped here as fragments come.
 /// @param message_store  Takes the bytes of a fragmented message when it is whole, so that the

@@ -57,6 +57,17 @@ struct HttpResponse {
     [[nodiscard]] std::string_view body_view() const noexcept;
 };
 
+/// The head of an answer, up to and with the empty line.
+struct HeadFacts {
+    bool keep_alive = true;
+    bool is_stream = false;  ///< Length not known: the end of the connection ends the body.
+    std::string_view date;   ///< As HTTP wants it.
+};
+[[nodiscard]] std::string encode_head(const HttpResponse& response, const HeadFacts& facts);
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT".
+[[nodiscard]] std::string http_date(std::int64_t unix_seconds);
+
 /// The words beside a status: "Not Found".
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;
 

@@ -27,6 +27,9 @@ struct NetLimits {
     /// An idle keep-alive connection is closed after this.
     Millis http_idle_timeout{60'000};
 
+    /// An answer of which the client takes no byte for this long is given up.
+    Millis http_write_timeout{30'000};
+
     /// Bytes of pipelined requests that are kept while an earlier one is being answered; beyond
     /// it the socket is not read.
     std::uint32_t http_pipelined_bytes = 64 * 1024;

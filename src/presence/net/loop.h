@@ -47,7 +47,8 @@ public:
 
     /// Works until `stop`. The calling thread becomes the owner.
     void run();
-    /// Makes `run` return after what it is doing. Any thread.
+    /// Makes `run` return after what it is doing; called before `run`, it returns at once. Any
+    /// thread.
     void stop();
 
     void post(Work work) override;  ///< Any thread.
@@ -62,7 +63,8 @@ public:
     /// again: what was collected meanwhile goes out here. Called in the order added.
     void add_batch_end(UniqueFunction<void()> work);
 
-    /// Work that arrives by other ways (asio handlers of one's own) asks for a batch end with it.
+    /// Makes sure that a batch end comes soon. Needed by work that is no batch of this loop, such
+    /// as asio handlers of one's own; inside a batch it costs nothing.
     void request_batch_end();
 
     /// Reads what the sockets hold now: one pass over all that are ready. Not from a socket
@@ -75,10 +77,10 @@ public:
     /// For adapters that bring asio sockets of their own.
     [[nodiscard]] boost::asio::io_context& context() noexcept;
 
-    /// Sockets, level-triggered. One handler a loop. False: the kernel refused (errno says why).
+    /// Sockets. `events` are EPOLL* bits as the handler wants them, EPOLLET included. One handler a
+    /// loop. False: the kernel refused (errno says why).
     void set_socket_handler(SocketHandler* handler);
     bool add_socket(int fd, std::uint32_t events, std::uint64_t token);
-    bool change_socket(int fd, std::uint32_t events, std::uint64_t token);
     void remove_socket(int fd);
 
 private:

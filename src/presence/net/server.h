@@ -126,8 +126,7 @@ public:
     TlsContext& operator=(const TlsContext&) = delete;
 
 private:
-    friend class Server;
-    friend class Transport;
+    friend class TlsSession;
     explicit TlsContext(void* context) : context_(context) {}
     void* context_;  ///< SSL_CTX
 };
@@ -244,7 +243,7 @@ public:
 private:
     struct State;
     void on_socket_ready(std::uint64_t token, std::uint32_t events) override;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 }  // namespace presence::net

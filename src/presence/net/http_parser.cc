@@ -1,0 +1,146 @@
+#include "presence/net/http_parser.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include <utility>
+
+namespace presence::net {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr unsigned kHttp10 = 10;
+constexpr unsigned kHttp11 = 11;
+
+int status_of(const boost::system::error_code& error) {
+    if (error == http::error::header_limit) {
+        return 431;
+    }
+    if (error == http::error::body_limit) {
+        return 413;
+    }
+    return error == http::error::bad_version ? 505 : 400;
+}
+
+std::string_view reason_of(int status) {
+    switch (status) {
+        case 431:
+            return "the head of the request is too large";
+        case 413:
+            return "the body of the request is too large";
+        case 505:
+            return "only HTTP/1.0 and HTTP/1.1 are spoken here";
+        default:
+            return "not a well-formed HTTP/1.1 request";
+    }
+}
+
+/// A target that is a path, a URL (as proxies send it), or the asterisk of OPTIONS.
+bool is_target(std::string_view target) {
+    return !target.empty() && (target.front() == '/' || target.starts_with("http://") ||
+                               target.starts_with("https://") || target == "*");
+}
+
+}  // namespace
+
+struct HttpParser::Beast {
+    http::request_parser<http::string_body> parser;
+};
+
+HttpParser::HttpParser(std::uint32_t head_bytes, std::uint32_t body_bytes)
+    : head_bytes_(head_bytes), body_bytes_(body_bytes) {}
+
+HttpParser::~HttpParser() = default;
+
+std::size_t HttpParser::feed(std::string_view bytes) {
+    std::size_t used = 0;
+    while (used < bytes.size() && (state_ == State::head || state_ == State::body)) {
+        if (!beast_) {
+            beast_ = std::make_unique<Beast>();
+            beast_->parser.header_limit(head_bytes_);
+            beast_->parser.body_limit(body_bytes_);
+        }
+        boost::system::error_code error;
+        const std::string_view rest = bytes.substr(used);
+        const std::size_t step =
+            beast_->parser.put(boost::asio::const_buffer(rest.data(), rest.size()), error);
+        used += step;
+        if (error && error != http::error::need_more) {
+            const int status = status_of(error);
+            fail(status, reason_of(status));
+            break;
+        }
+        if (state_ == State::head && beast_->parser.is_header_done()) {
+            finish_head();
+        }
+        if (state_ == State::body && beast_->parser.is_done()) {
+            request_.body = std::move(beast_->parser.get().body());
+            beast_.reset();
+            state_ = State::complete;
+        } else if (step == 0 || error) {
+            // A line that never ends: chunk heads and trailers are held to the head's bound.
+            if (bytes.size() - used > head_bytes_) {
+                fail(400, "a line of the chunked body is too long");
+            }
+            break;
+        }
+    }
+    return used;
+}
+
+bool HttpParser::take_expects_continue() noexcept {
+    return state_ == State::body && std::exchange(expects_continue_, false);
+}
+
+void HttpParser::next() {
+    request_ = HttpRequest{};
+    beast_.reset();
+    expects_continue_ = false;
+    state_ = State::head;
+}
+
+void HttpParser::fail(int status, std::string_view why) {
+    status_ = status;
+    why_ = why;
+    state_ = State::failed;
+    beast_.reset();
+}
+
+/// Takes the head over before the body is read: fields in a trailer must not pass for headers.
+void HttpParser::finish_head() {
+    auto& parser = beast_->parser;
+    const auto& message = parser.get();
+    request_.method = std::string(message.method_string());
+    request_.target = std::string(message.target());
+    for (const auto& field : message) {
+        request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+    }
+    request_.keep_alive = parser.keep_alive();
+    state_ = State::body;
+    check_head();
+    if (state_ == State::body) {
+        const auto expect = request_.header("Expect");
+        expects_continue_ =
+            expect && same_header_name(*expect, "100-continue") && !parser.is_done();
+        parser.eager(true);
+    }
+}
+
+void HttpParser::check_head() {
+    const unsigned version = beast_->parser.get().version();
+    const std::size_t hosts = request_.header_count("Host");
+    const auto encoding = request_.header("Transfer-Encoding");
+    if (version != kHttp10 && version != kHttp11) {
+        fail(505, reason_of(505));
+    } else if (!is_target(request_.target)) {
+        fail(400, "the target is neither a path nor a URL");
+    } else if (hosts > 1 || (hosts == 0 && version == kHttp11)) {
+        fail(400, "exactly one Host header is needed");
+    } else if (encoding && (!same_header_name(*encoding, "chunked") || version == kHttp10)) {
+        fail(501, "no transfer encoding but chunked is known");
+    }
+}
+
+}  // namespace presence::net
