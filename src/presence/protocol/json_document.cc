@@ -54,8 +54,8 @@ bool is_digit(char c) {
 /// Replaces what the parser would refuse or read too kindly, though it is JSON by the letter, by
 /// something of the same length that no known field takes. So one odd value refuses the field it
 /// stands in, by name and with the request's id, and not the text; in an unknown field it is
-/// ignored. Halves of surrogate pairs become U+0000; -0 and numbers beyond a double become an
-/// empty string. What is not JSON stays so.
+/// ignored. Halves of surrogate pairs become U+0000; -0 and numbers beyond a double become -1.
+/// What is not JSON stays so.
 class Repair {
 public:
     explicit Repair(std::span<char> text) : text_(text) {}
@@ -120,7 +120,8 @@ private:
         const std::size_t size = at_ - first;
         if (grammatical && size >= 2 && !readable(first, size, integer)) {
             std::fill_n(text_.data() + first, size, ' ');
-            text_[first] = text_[first + 1] = '"';
+            text_[first] = '-';
+            text_[first + 1] = '1';
         }
     }
 
