@@ -30,6 +30,10 @@ struct JournalStart {
     std::uint64_t version_floor = 0;     ///< All versions told from now on are above it.
 };
 
+/// What `start` adds to the version floor: more than one life can use up above the floor that it
+/// wrote down last.
+inline constexpr std::uint64_t kJournalFloorStep = std::uint64_t{1} << 20;
+
 /// Open-session markers of a node that keeps its sessions in its own memory, so that a crash loses
 /// neither who was online nor until when (DESIGN rule 19), and sessions can be resumed after a
 /// restart. One object a process; used from one thread; completes on it.
@@ -39,7 +43,7 @@ public:
     virtual ~SessionJournal() = default;
 
     /// Reads what the life before left, and begins a new one: the returned version floor is
-    /// max(stored floor, `floor`) + 2^20 and is stored before this completes.
+    /// max(stored floor, `floor`) + kJournalFloorStep and is stored before this completes.
     [[nodiscard]] virtual Task<Result<JournalStart>> start(std::uint64_t floor) = 0;
 
     /// Writes a batch, in order, and that the node was alive at `alive_at`, in one transaction.

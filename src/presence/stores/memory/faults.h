@@ -1,0 +1,46 @@
+#pragma once
+
+#include "presence/base/result.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace presence {
+
+/// How a store in memory can be told to fail, so that degraded modes can be tried. Any thread.
+class StoreFaults {
+public:
+    /// Every call fails with `unavailable` and changes nothing.
+    void set_unavailable(bool unavailable) { unavailable_ = unavailable; }
+    /// Writes are done, and yet answered with `unavailable`: the outcome is unknown.
+    void set_loses_answers(bool loses) { loses_answers_ = loses; }
+    /// Every call waits that long before it does anything. Zero: none.
+    void set_delay(Millis delay) { delay_ms_ = delay.count(); }
+
+    [[nodiscard]] bool unavailable() const { return unavailable_; }
+    [[nodiscard]] bool loses_answers() const { return loses_answers_; }
+    [[nodiscard]] Millis delay() const { return Millis{delay_ms_}; }
+
+    [[nodiscard]] static Error error(const char* store) {
+        return Error{ErrorCode::unavailable, std::string(store) + " was told to fail", 1000, 0};
+    }
+
+private:
+    std::atomic<bool> unavailable_ = false;
+    std::atomic<bool> loses_answers_ = false;
+    std::atomic<std::int64_t> delay_ms_ = 0;
+};
+
+/// Completes after `delay`.
+[[nodiscard]] inline Task<bool> wait_for(Scheduler& scheduler, Millis delay) {
+    Completion<bool> waited([&](auto done) {
+        scheduler.after(delay, [done = std::move(done)]() mutable { done(true); });
+    });
+    const bool over = co_await waited;
+    co_return over;
+}
+
+}  // namespace presence

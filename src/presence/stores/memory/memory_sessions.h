@@ -1,0 +1,106 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/ports/presence_bus.h"
+#include "presence/ports/session_store.h"
+#include "presence/stores/memory/faults.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <queue>
+#include <vector>
+
+namespace presence {
+
+/// The user records of one process, shared by its threads' MemorySessionStores. Any thread.
+///
+/// Holds pointers to the committed records, never copies. A record without sessions goes when its
+/// `keep` is over: at once for whoever asks for it, and from memory with a few others at each later
+/// call, so no call does more than a bounded share of that work.
+class MemorySessions {
+public:
+    explicit MemorySessions(const Clock& clock) : clock_(clock) {}
+    MemorySessions(const MemorySessions&) = delete;
+    MemorySessions& operator=(const MemorySessions&) = delete;
+
+    /// Null where there is none.
+    [[nodiscard]] UserRecordRef load(const UserId& user);
+
+    /// See SessionStore::commit. `event` goes to `bus` (both may be null) before anybody else can
+    /// commit this user, so that events leave in the order of the commits.
+    [[nodiscard]] CommitOutcome commit(const UserId& user, std::uint64_t expected,
+                                       UserRecordRef record, Millis keep, PresenceEventRef event,
+                                       PresenceBus* bus);
+    void erase(const UserId& user);
+
+    /// Records in memory, those that are over but not yet dropped included.
+    [[nodiscard]] std::size_t size() const;
+
+    [[nodiscard]] StoreFaults& faults() { return faults_; }
+    void set_unavailable(bool unavailable) { faults_.set_unavailable(unavailable); }
+
+private:
+    static constexpr std::size_t kStripes = 64;
+    /// Records looked at for dropping in one call. Two would keep up with one commit a call.
+    static constexpr int kDropsPerCall = 4;
+    static constexpr MonoTime kNever{Millis::max()};
+
+    struct Entry {
+        UserRecordRef record;
+        MonoTime over_at = kNever;   ///< From then on there is no record. kNever: it has sessions.
+        MonoTime filed_at = kNever;  ///< The deadline under which `deadlines` knows the user.
+    };
+    struct Deadline {
+        MonoTime at;
+        UserId user;
+        friend bool operator>(const Deadline& a, const Deadline& b) { return a.at > b.at; }
+    };
+    struct alignas(64) Stripe {
+        mutable std::mutex mutex;
+        boost::unordered_flat_map<UserId, Entry, IdHash, IdEqual> entries;
+        /// One live deadline a user, filed again when it turns out to be too early; stale ones
+        /// (of another `filed_at`) are dropped when their time comes.
+        std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines;
+    };
+
+    [[nodiscard]] Stripe& stripe_of(const UserId& user) {
+        constexpr int kTopBits = 6;
+        static_assert(kStripes == std::size_t{1} << kTopBits);
+        return stripes_[IdHash{}(user) >> (sizeof(std::size_t) * 8 - kTopBits)];
+    }
+    static void file(Stripe& stripe, const UserId& user, Entry& entry);
+    static void drop_some(Stripe& stripe, MonoTime now);
+
+    const Clock& clock_;
+    std::array<Stripe, kStripes> stripes_;
+    StoreFaults faults_;
+};
+
+/// One thread's way to the shared records. Completes at once, unless told to be slow.
+class MemorySessionStore final : public SessionStore {
+public:
+    /// @param bus         This thread's end of the bus; null: events are dropped.
+    /// @param for_delays  Needed only where `faults().set_delay` is used.
+    MemorySessionStore(MemorySessions& shared, PresenceBus* bus, Scheduler* for_delays = nullptr)
+        : shared_(shared), bus_(bus), scheduler_(for_delays) {}
+
+    [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
+    [[nodiscard]] Task<Result<CommitOutcome>> commit(UserId user, std::uint64_t expected,
+                                                     UserRecordRef record, Millis keep,
+                                                     PresenceEventRef event) override;
+    [[nodiscard]] Task<Result<bool>> erase(UserId user) override;
+
+private:
+    [[nodiscard]] bool slow() const;
+
+    MemorySessions& shared_;
+    PresenceBus* bus_;
+    Scheduler* scheduler_;
+};
+
+}  // namespace presence
