@@ -3,6 +3,7 @@
 #include "presence/base/log.h"
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
+#include "presence/core/records.h"
 
 #include <algorithm>
 
@@ -16,12 +17,6 @@ bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
         difference |= static_cast<unsigned>(a[i] ^ b[i]);
     }
     return difference == 0;
-}
-
-/// The token of a user who was told "tokens issued before that are refused" (RULINGS 43).
-bool is_revoked(const ProfileRef& profile, const std::optional<WallTime>& issued_at) {
-    return profile && profile->revoked_before &&
-           (!issued_at || *issued_at < *profile->revoked_before);
 }
 
 /// Larger than the last, and also where the last is not known (RULINGS 28).

@@ -217,6 +217,18 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
     co_return record;
 }
 
+std::vector<SlotId> PresenceService::connections_of(const UserId& id) {
+    std::vector<SlotId> connections;
+    if (const SlotId slot = users_.find(id)) {
+        for (const SlotId session : users_.at(slot).sessions) {
+            if (sessions_.at(session).connection) {
+                connections.push_back(sessions_.at(session).connection);
+            }
+        }
+    }
+    return connections;
+}
+
 Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) {
     Result<UserRecordRef> record = co_await record_of(id);
     if (!record) {

@@ -18,4 +18,12 @@ namespace presence {
     return record;
 }
 
+/// Whether a token issued then is among those that were revoked; one that does not say when is
+/// (RULINGS 43).
+[[nodiscard]] inline bool is_revoked(const ProfileRef& profile,
+                                     const std::optional<WallTime>& issued_at) {
+    return profile && profile->revoked_before &&
+           (!issued_at || *issued_at < *profile->revoked_before);
+}
+
 }  // namespace presence

@@ -49,6 +49,9 @@ struct Presence {
     std::optional<WallTime> last_seen;  ///< Newest end of a public presence; empty: never there.
     DeclaredState declared;             ///< For the own view only.
     DeclaredStatus session_declared = DeclaredStatus::automatic;  ///< Of the deciding session.
+    /// Known only from a life of the server before this one, and nobody has come back yet: shown
+    /// as `unknown` (RULINGS 34).
+    bool doubtful = false;
 };
 
 /// Everything the session store keeps about one user. Immutable once committed, and shared by all
@@ -58,6 +61,8 @@ struct UserRecord {
     std::vector<Session> sessions;      ///< Those in grace included. At most limits.sessions.
     std::uint64_t commit = 0;           ///< Counts commits; what compare-and-commit compares.
     std::uint64_t rules_revision = 0;   ///< Of the user's privacy rules, RULINGS 8.
+    /// Newest sign of life of counting sessions that have ended since the user was last offline.
+    WallTime last_sign;
     WallTime untold_until;  ///< Until then an announcement may still be held back (anti-flap).
 };
 
@@ -68,6 +73,9 @@ struct PresenceEvent {
     UserId user;
     Presence presence;
     std::uint64_t rules_revision = 0;
+    /// Which face has news: the anti-flap window is kept apart for each (RULINGS 11).
+    bool tells_shown = true;
+    bool tells_own = true;
 };
 
 using PresenceEventRef = std::shared_ptr<const PresenceEvent>;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+#include "presence/core/slot_pool.h"
+#include "presence/core/token_bucket.h"
+#include "presence/net/server.h"
+#include "presence/ports/token_verifier.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace presence::gateway {
+
+/// One WebSocket of one client, as the gateway sees it. Kept small: what most connections never
+/// need is in `rare`.
+struct ClientConnection {
+    enum class Stage : std::uint8_t {
+        greeting,   ///< Upgraded; `hello` has not been accepted yet.
+        attaching,  ///< `hello` is being served.
+        open,       ///< Welcomed.
+        closing,    ///< The Close frame is out; nothing more is served.
+    };
+
+    /// What few connections use.
+    struct Rare {
+        std::optional<std::string> header_token;  ///< From the upgrade; until hello. Secret.
+        TokenBucket lookups;
+        TokenBucket signals;
+        TokenBucket mistakes;
+    };
+
+    net::ConnectionId net;
+    SlotId session;  ///< In the presence service of this thread; empty: none.
+    UserId user;
+    TokenBucket messages;
+    std::optional<WallTime> token_issued_at;
+    MonoTime token_over;  ///< When the token ends, leeway included; 0: never.
+    Stage stage = Stage::greeting;
+    bool busy = false;    ///< A request is under way; the next waits in the socket.
+    bool paused = false;  ///< `delivery: paused`.
+    bool may_watch = true;
+    bool may_status = true;
+    bool may_privacy = true;
+    bool warned = false;  ///< `tokenExpiring` was sent for this token.
+    bool slow_check = false;  ///< A look at whether it reads is filed.
+    std::unique_ptr<Rare> rare;
+
+    [[nodiscard]] Rare& rarely() {
+        if (!rare) {
+            rare = std::make_unique<Rare>();
+        }
+        return *rare;
+    }
+};
+
+}  // namespace presence::gateway

@@ -1,0 +1,225 @@
+// What goes out of a gateway unasked: news of watched users, signals, and closes.
+
+#include "presence/base/log.h"
+#include "presence/gateway/gateway.h"
+
+#include <algorithm>
+
+namespace presence::gateway {
+
+namespace {
+
+using protocol::CloseReason;
+
+CloseReason close_reason_for(EndReason reason) {
+    switch (reason) {
+        case EndReason::replaced:
+        case EndReason::displaced:
+            return CloseReason::replaced;
+        case EndReason::silence:
+            return CloseReason::heartbeat_timeout;
+        case EndReason::kicked:
+            return CloseReason::kicked;
+        case EndReason::erased:
+            return CloseReason::erased;
+        case EndReason::revoked:
+            return CloseReason::token_revoked;
+    }
+    return CloseReason::going_away;
+}
+
+}  // namespace
+
+void Gateway::send(SlotId id, std::string_view text) {
+    if (const ClientConnection* connection = connections_.find(id);
+        connection != nullptr && connection->stage != ClientConnection::Stage::closing) {
+        after_send(id, server_->send_text(connection->net, text));
+    }
+}
+
+void Gateway::after_send(SlotId id, net::SendResult result) {
+    ClientConnection* const connection = connections_.find(id);
+    if (connection == nullptr) {
+        return;
+    }
+    if (result == net::SendResult::overflow) {
+        ++counters_.closed_slow;
+        close(id, CloseReason::slow_reader, true);
+    } else if (result == net::SendResult::blocked && !connection->slow_check) {
+        connection->slow_check = true;
+        file(id, TimerKind::slow, parts_.clock.now() + parts_.limits.slow_reader);
+    }
+}
+
+void Gateway::fail(SlotId id, RequestId request, const Error& error) {
+    ClientConnection* const connection = connections_.find(id);
+    if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
+        return;
+    }
+    if (error.code == ErrorCode::bad_request || error.code == ErrorCode::too_large) {
+        ++counters_.mistakes;
+        const TokenBucket::Rate rate{parts_.limits.errors_per_second, parts_.limits.errors_burst};
+        if (!connection->rarely().mistakes.take(rate, parts_.clock.now())) {
+            ++counters_.closed_too_many;
+            close(id, CloseReason::too_many_messages, true);
+            return;
+        }
+    }
+    send(id, protocol::encode_error(request, error));
+}
+
+void Gateway::let_go_of_session(SlotId id, bool sign_of_life) {
+    ClientConnection& connection = connections_.at(id);
+    const SlotId session = std::exchange(connection.session, {});
+    if (!session) {
+        return;
+    }
+    struct Flow {
+        static Detached lose(PresenceService& service, SlotId lost, bool sign) {
+            co_await service.connection_lost(lost, sign);
+        }
+    };
+    Flow::lose(parts_.shard.service, session, sign_of_life);
+}
+
+void Gateway::close(SlotId id, CloseReason reason, bool keep_session, std::string_view detail) {
+    ClientConnection* const connection = connections_.find(id);
+    if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
+        return;
+    }
+    connection->stage = ClientConnection::Stage::closing;
+    const protocol::CloseInfo& info = protocol::close_info(reason);
+    const net::ConnectionId net = connection->net;
+    if (keep_session) {
+        let_go_of_session(id, false);
+    } else {
+        connection->session = {};
+    }
+    parts_.shard.watches.unwatch_all(id.slot);
+    const std::string text =
+        detail.empty() ? std::string(info.word) : fmt::format("{}: {}", info.word, detail);
+    server_->close(net, info.code, text);
+}
+
+void Gateway::end_connection(SlotId id, EndReason reason) {
+    close(id, close_reason_for(reason), false);
+}
+
+void Gateway::ping_connection(SlotId id) {
+    if (const ClientConnection* connection = connections_.find(id)) {
+        server_->send_ping(connection->net);
+    }
+}
+
+const UserId* Gateway::viewer_of(std::uint32_t slot) {
+    const auto [connection, id] = connections_.in(slot);
+    return connection != nullptr && connection->stage == ClientConnection::Stage::open
+               ? &connection->user
+               : nullptr;
+}
+
+bool Gateway::can_take(std::uint32_t slot) {
+    const auto [connection, id] = connections_.in(slot);
+    return connection != nullptr && connection->stage == ClientConnection::Stage::open &&
+           !connection->paused && !server_->is_blocked(connection->net);
+}
+
+const EncodedNews::Kind& Gateway::encoded(WatchIndex::Subject& subject, Verdict verdict) {
+    if (!subject.encoded) {
+        subject.encoded = std::make_unique<EncodedNews>();
+    }
+    for (const EncodedNews::Kind& kind : subject.encoded->kinds) {
+        if (kind.verdict == verdict) {
+            return kind;
+        }
+    }
+    ++counters_.encoded;
+    const PresenceView view =
+        parts_.shard.reader.view(subject.user, &subject.news->presence, verdict);
+    EncodedNews::Kind kind{verdict, protocol::encode_presence(view), nullptr};
+    const std::string_view one[]{kind.json};
+    kind.frame = std::make_shared<const std::string>(
+        net::encode_text_frame(protocol::encode_update(one)));
+    subject.encoded->kinds.push_back(std::move(kind));
+    return subject.encoded->kinds.back();
+}
+
+void Gateway::deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* const> subjects,
+                           std::span<const Verdict> verdicts) {
+    const auto [connection, id] = connections_.in(slot);
+    if (connection == nullptr) {
+        return;
+    }
+    counters_.deliveries += subjects.size();
+    if (subjects.size() == 1) {
+        ++counters_.updates_sent;
+        const EncodedNews::Kind& kind = encoded(*subjects[0], verdicts[0]);
+        after_send(id, server_->send_text_shared(connection->net, kind.frame));
+        return;
+    }
+    std::vector<std::string_view> pieces;
+    pieces.reserve(subjects.size());
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+        pieces.push_back(encoded(*subjects[i], verdicts[i]).json);
+    }
+    for (const std::string& part :
+         protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
+        ++counters_.updates_sent;
+        send(id, part);
+    }
+}
+
+void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen) {
+    const auto [connection, id] = connections_.in(slot);
+    if (connection == nullptr) {
+        return;
+    }
+    counters_.deliveries += seen.size();
+    std::vector<std::string> presences;
+    presences.reserve(seen.size());
+    for (const Seen* one : seen) {
+        presences.push_back(protocol::encode_presence(parts_.shard.reader.view(*one)));
+    }
+    const std::vector<std::string_view> pieces(presences.begin(), presences.end());
+    for (const std::string& part :
+         protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
+        ++counters_.updates_sent;
+        send(id, part);
+    }
+}
+
+void Gateway::on_presence(const PresenceEventRef& event) {
+    parts_.shard.watches.on_presence(event);
+    parts_.loop.request_batch_end();
+}
+
+void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
+    parts_.shard.cache.invalidate(user);
+    std::vector<std::uint32_t> viewing;
+    const std::vector<SlotId> connections = parts_.shard.service.connections_of(user);
+    for (const SlotId id : connections) {
+        viewing.push_back(id.slot);
+    }
+    parts_.shard.watches.reconsider(user, viewing);
+    if (!connections.empty()) {
+        end_revoked(user);
+    }
+}
+
+Detached Gateway::end_revoked(UserId user) {
+    ProfileAnswer answer = co_await parts_.shard.cache.get(user);
+    if (!answer.known || !answer.profile || !answer.profile->revoked_before) {
+        co_return;
+    }
+    for (const SlotId id : parts_.shard.service.connections_of(user)) {
+        ClientConnection* const connection = connections_.find(id);
+        if (connection == nullptr || !is_revoked(answer.profile, connection->token_issued_at)) {
+            continue;
+        }
+        const SlotId session = std::exchange(connection->session, {});
+        close(id, CloseReason::token_revoked, false);
+        co_await parts_.shard.service.end(session, Cause::revoked);
+    }
+}
+
+}  // namespace presence::gateway

@@ -1,0 +1,207 @@
+#include "presence/gateway/gateway.h"
+
+#include "presence/base/log.h"
+
+namespace presence::gateway {
+
+namespace {
+constexpr Millis kTimerTick{100};
+constexpr std::string_view kSubprotocol = "presence.v1";
+/// Ten times a rate: who goes beyond is closed, who merely touches it is told (PROTOCOL.md).
+constexpr double kTolerance = 10;
+}  // namespace
+
+Gateway::Gateway(const GatewayParts& parts)
+    : parts_(parts),
+      timers_(kTimerTick, parts.clock.now()),
+      healthy_since_(parts.clock.wall_now()) {
+    parse_limits_.watch = parts.limits.watch;
+    parse_limits_.custom_status_text = parts.limits.custom_status_text;
+    parse_limits_.list_users = parts.limits.list_users;
+    parse_limits_.query_users = parts.limits.query_users;
+    parts_.shard.service.set_owner(this);
+    parts_.shard.watches.set_sink(this);
+    parts_.shard.bus.set_receiver(this);
+}
+
+Gateway::~Gateway() {
+    parts_.shard.bus.set_receiver(nullptr);
+    parts_.shard.watches.set_sink(nullptr);
+    parts_.shard.service.set_owner(nullptr);
+}
+
+void Gateway::connect(net::Server& server, std::vector<Gateway*> peers) {
+    server_ = &server;
+    peers_ = std::move(peers);
+}
+
+void Gateway::on_upgrade(net::ConnectionId id, net::HttpRequest& request) {
+    std::string_view chosen;
+    for (const std::string& offered : request.subprotocols) {
+        if (offered == kSubprotocol) {
+            chosen = kSubprotocol;
+        }
+    }
+    const SlotId slot = connections_.create();
+    ClientConnection& connection = connections_.at(slot);
+    connection.net = id;
+    const std::optional<std::string_view> authorization = request.header("authorization");
+    if (authorization && authorization->size() > 7) {
+        // The scheme was checked by the front door.
+        connection.rarely().header_token = std::string(authorization->substr(7));
+    }
+    if (!server_->accept_websocket(id, chosen, to_tag(slot))) {
+        connections_.destroy(slot);
+        return;
+    }
+    file(slot, TimerKind::hello, parts_.clock.now() + parts_.limits.hello_timeout);
+}
+
+void Gateway::on_sign_of_life(net::UserTag tag, net::LifeKind) {
+    // The hot path: two look-ups by slot and one store (DESIGN rule 1).
+    if (ClientConnection* connection = connections_.find(from_tag(tag))) {
+        ++counters_.heartbeats;
+        parts_.shard.service.heartbeat(connection->session, parts_.clock.now());
+    }
+}
+
+bool Gateway::on_message(net::ConnectionId, net::UserTag tag, std::string_view text) {
+    const SlotId id = from_tag(tag);
+    ClientConnection* connection = connections_.find(id);
+    if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
+        return true;
+    }
+    if (connection->stage == ClientConnection::Stage::greeting) {
+        greet(id, text);
+    } else {
+        const TokenBucket::Rate rate{parts_.limits.messages_per_second,
+                                     parts_.limits.messages_burst};
+        const MonoTime now = parts_.clock.now();
+        const bool within = connection->messages.take(rate, now);
+        if (!within && !connection->messages.overdraw(rate, now, kTolerance)) {
+            ++counters_.closed_too_many;
+            close(id, protocol::CloseReason::too_many_messages, true);
+            return true;
+        }
+        protocol::RequestId request;
+        if (within && protocol::is_bare_heartbeat(text, request)) {
+            serve_at_once(id, request, {});
+            return true;
+        }
+        protocol::ParsedMessage parsed = protocol::parse_client_message(text, parse_limits_);
+        if (!within) {
+            ++counters_.rate_limited;
+            fail(id, parsed.id,
+                 {ErrorCode::rate_limited, "too many messages",
+                  std::max<std::int64_t>(1, connection->messages.wait(rate, now).count()), 0});
+            return true;
+        }
+        if (!parsed.message) {
+            fail(id, parsed.id, parsed.message.error());
+            return true;
+        }
+        ++counters_.requests;
+        connection->busy = true;
+        serve(id, parsed.id, std::move(*parsed.message));
+    }
+    connection = connections_.find(id);
+    return connection == nullptr || !connection->busy;
+}
+
+void Gateway::on_drained(net::UserTag tag) {
+    const SlotId id = from_tag(tag);
+    if (connections_.find(id) != nullptr && can_take(id.slot)) {
+        parts_.shard.watches.catch_up(id.slot);
+    }
+}
+
+void Gateway::on_closed(net::UserTag tag, const net::CloseInfo& info) {
+    const SlotId id = from_tag(tag);
+    if (connections_.find(id) == nullptr) {
+        return;
+    }
+    let_go_of_session(id, info.saw_close_frame);
+    parts_.shard.watches.unwatch_all(id.slot);
+    connections_.destroy(id);
+}
+
+void Gateway::file(SlotId id, TimerKind kind, MonoTime deadline) {
+    timers_.file({id, kind}, deadline);
+}
+
+void Gateway::tick() {
+    const MonoTime now = parts_.clock.now();
+    parts_.shard.service.tick();
+    timers_.advance(now, [&](const Timer& timer, std::uint32_t) { visit(timer, now); });
+}
+
+void Gateway::visit(const Timer& timer, MonoTime now) {
+    const SlotId id = timer.connection;
+    ClientConnection* connection = connections_.find(id);
+    if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
+        return;
+    }
+    switch (timer.kind) {
+        case TimerKind::hello:
+            if (connection->stage == ClientConnection::Stage::greeting) {
+                ++counters_.hello_timeouts;
+                close(id, protocol::CloseReason::hello_timeout, true);
+            }
+            return;
+        case TimerKind::token_warning:
+            if (!connection->warned && connection->token_over > MonoTime{}) {
+                connection->warned = true;
+                const Millis left =
+                    connection->token_over - parts_.tokens.leeway() - now;
+                send(id, protocol::encode_token_expiring(std::max(left, Millis{0})));
+            }
+            return;
+        case TimerKind::token_end:
+            if (connection->token_over > MonoTime{}) {
+                if (now >= connection->token_over) {
+                    close(id, protocol::CloseReason::token_expired, true);
+                } else {
+                    file(id, TimerKind::token_end, connection->token_over);
+                }
+            }
+            return;
+        case TimerKind::slow: {
+            connection->slow_check = false;
+            const auto since = server_->blocked_since(connection->net);
+            if (!since) {
+                return;
+            }
+            if (now - *since >= parts_.limits.slow_reader) {
+                ++counters_.closed_slow;
+                close(id, protocol::CloseReason::slow_reader, true);
+            } else {
+                connection->slow_check = true;
+                file(id, TimerKind::slow, *since + parts_.limits.slow_reader);
+            }
+            return;
+        }
+        case TimerKind::drain:
+            close(id, protocol::CloseReason::restarting, true);
+            return;
+    }
+}
+
+void Gateway::drain(Millis window) {
+    draining_ = true;
+    const MonoTime now = parts_.clock.now();
+    connections_.for_each([&](SlotId id, ClientConnection& connection) {
+        if (connection.stage == ClientConnection::Stage::closing) {
+            return;
+        }
+        if (connection.stage != ClientConnection::Stage::open) {
+            close(id, protocol::CloseReason::restarting, true);
+            return;
+        }
+        const Millis after{static_cast<std::int64_t>(
+            parts_.random.below(static_cast<std::uint64_t>(window.count()) + 1))};
+        send(id, protocol::encode_reconnect(after, "restarting"));
+        file(id, TimerKind::drain, now + after);
+    });
+}
+
+}  // namespace presence::gateway

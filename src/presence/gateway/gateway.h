@@ -1,0 +1,188 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/random.h"
+#include "presence/base/task.h"
+#include "presence/core/records.h"
+#include "presence/core/shard.h"
+#include "presence/core/slot_pool.h"
+#include "presence/core/timing_wheel.h"
+#include "presence/gateway/connection.h"
+#include "presence/net/loop.h"
+#include "presence/net/server.h"
+#include "presence/ports/presence_bus.h"
+#include "presence/ports/token_verifier.h"
+#include "presence/protocol/client_message.h"
+#include "presence/protocol/close_codes.h"
+#include "presence/protocol/server_message.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace presence::gateway {
+
+/// Makes of a resume secret what records keep of it. One way.
+using ResumeHasher = ResumeHash (*)(std::string_view secret);
+
+/// What a gateway counts. Owner's thread.
+struct GatewayCounters {
+    std::uint64_t heartbeats = 0;
+    std::uint64_t welcomes = 0;
+    std::uint64_t hello_refused = 0;
+    std::uint64_t hello_timeouts = 0;
+    std::uint64_t handed_over = 0;
+    std::uint64_t auth_refused = 0;
+    std::uint64_t updates_sent = 0;
+    std::uint64_t deliveries = 0;  ///< Presences in them.
+    std::uint64_t encoded = 0;     ///< Presences encoded for them.
+    std::uint64_t rate_limited = 0;
+    std::uint64_t closed_too_many = 0;
+    std::uint64_t closed_slow = 0;
+    std::uint64_t mistakes = 0;
+    std::uint64_t signals_sent = 0;
+    std::uint64_t signals_delivered = 0;
+    std::uint64_t requests = 0;
+};
+
+struct GatewayParts {
+    std::size_t index = 0;  ///< Of this thread.
+    net::Loop& loop;
+    const Clock& clock;
+    Random& random;
+    Shard& shard;
+    const Homes& homes;
+    const TokenVerifier& tokens;
+    ResumeHasher hash_resume = nullptr;
+    const CoreConfig& config;
+    const Limits& limits;
+};
+
+/// One thread's WebSocket clients: hello, requests, news, closes. It owns its connections and the
+/// sessions on them; other threads are reached by messages alone (DESIGN section 3). A user's
+/// connections are all on the user's home thread: after `hello` a connection moves there.
+///
+/// Owner's thread, but for the constructor.
+class Gateway final : public SessionOwner, public WatchSink, public PresenceBus::Receiver {
+public:
+    explicit Gateway(const GatewayParts& parts);
+    ~Gateway() override;
+
+    /// The server whose connections these are, and all gateways of the process by index.
+    void connect(net::Server& server, std::vector<Gateway*> peers);
+
+    // -- From net, by way of the front door ---------------------------------------------------
+    /// A sound upgrade of /v1/connect, its origin checked.
+    void on_upgrade(net::ConnectionId id, net::HttpRequest& request);
+    void on_sign_of_life(net::UserTag tag, net::LifeKind kind);
+    bool on_message(net::ConnectionId id, net::UserTag tag, std::string_view text);
+    void on_drained(net::UserTag tag);
+    void on_closed(net::UserTag tag, const net::CloseInfo& info);
+
+    void tick();
+    void flush() { parts_.shard.watches.flush(); }
+
+    /// Tells everybody to come back elsewhere, spread over `window`, and closes each when its time
+    /// has come (DESIGN rule 33).
+    void drain(Millis window);
+    [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
+    [[nodiscard]] const GatewayCounters& counters() const noexcept { return counters_; }
+
+    // -- SessionOwner ---------------------------------------------------------------------------
+    void end_connection(SlotId connection, EndReason reason) override;
+    void ping_connection(SlotId connection) override;
+
+    // -- WatchSink ------------------------------------------------------------------------------
+    const UserId* viewer_of(std::uint32_t connection) override;
+    bool can_take(std::uint32_t connection) override;
+    void deliver_news(std::uint32_t connection, std::span<WatchIndex::Subject* const> subjects,
+                      std::span<const Verdict> verdicts) override;
+    void deliver_seen(std::uint32_t connection, std::span<const Seen* const> seen) override;
+
+    // -- PresenceBus::Receiver ------------------------------------------------------------------
+    void on_presence(const PresenceEventRef& event) override;
+    void on_profile_changed(const UserId& user, std::uint64_t revision) override;
+    void on_signal(const SignalRef& signal) override;
+
+private:
+    enum class TimerKind : std::uint8_t { hello, token_warning, token_end, slow, drain };
+    struct Timer {
+        SlotId connection;
+        TimerKind kind = TimerKind::hello;
+    };
+    using RequestId = protocol::RequestId;
+
+    // Greeting, in hello.cc
+    void greet(SlotId id, std::string_view text);
+    Detached attach(SlotId id, RequestId request, protocol::Hello hello, TokenClaims claims);
+    /// Takes over a connection whose user lives here, with the hello that brought it.
+    void take_in(net::DetachedConnection connection, RequestId request, protocol::Hello hello,
+                 TokenClaims claims);
+    void refuse_hello(SlotId id, RequestId request, const Error& error,
+                      protocol::CloseReason reason);
+    void welcome(SlotId id, RequestId request, const Attachment& attached, std::string_view secret,
+                 const TokenClaims& claims);
+    void take_claims(ClientConnection& connection, const TokenClaims& claims);
+    void arm_token_timers(SlotId id, const TokenClaims& claims);
+
+    // Requests, in requests.cc
+    Detached serve(SlotId id, RequestId request, protocol::ClientMessage message);
+    void serve_at_once(SlotId id, RequestId request, const protocol::Heartbeat& heartbeat);
+    [[nodiscard]] Task<bool> on_watch(SlotId id, RequestId request, protocol::Watch watch);
+    [[nodiscard]] Task<bool> on_get(SlotId id, RequestId request, protocol::Get get);
+    void on_unwatch(SlotId id, RequestId request, const protocol::Unwatch& unwatch);
+    [[nodiscard]] Task<bool> on_status(SlotId id, RequestId request,
+                                       protocol::StatusChange change);
+    [[nodiscard]] Task<bool> on_privacy(SlotId id, RequestId request,
+                                        protocol::PrivacyChange change);
+    [[nodiscard]] Task<bool> on_block(SlotId id, RequestId request, std::vector<UserId> users,
+                                      bool block);
+    [[nodiscard]] Task<bool> on_signal_request(SlotId id, RequestId request,
+                                               protocol::Signal signal);
+    void on_delivery(SlotId id, RequestId request, bool paused);
+    [[nodiscard]] Task<bool> on_auth(SlotId id, RequestId request, protocol::Auth auth);
+    [[nodiscard]] Task<bool> on_bye(SlotId id);
+    /// Answers a change of the profile: `ack`, or the error.
+    void answer_change(SlotId id, RequestId request, const Result<ProfileChange>& changed);
+    [[nodiscard]] Task<bool> tell_rules(SlotId id, RequestId request);
+    [[nodiscard]] bool may_look(SlotId id, RequestId request, std::size_t users);
+    void lose_watches(SlotId id);
+
+    // Sending and closing, in delivery.cc
+    void send(SlotId id, std::string_view text);
+    void after_send(SlotId id, net::SendResult result);
+    void fail(SlotId id, RequestId request, const Error& error);
+    /// `keep_session`: the grace begins; else the session was or is being ended by others.
+    void close(SlotId id, protocol::CloseReason reason, bool keep_session,
+               std::string_view detail = {});
+    void let_go_of_session(SlotId id, bool sign_of_life);
+    [[nodiscard]] const EncodedNews::Kind& encoded(WatchIndex::Subject& subject, Verdict verdict);
+    Detached deliver_signal(SignalRef signal);
+    Detached end_revoked(UserId user);
+
+    void visit(const Timer& timer, MonoTime now);
+    void file(SlotId id, TimerKind kind, MonoTime deadline);
+
+    GatewayParts parts_;
+    net::Server* server_ = nullptr;
+    std::vector<Gateway*> peers_;
+    SlotPool<ClientConnection> connections_;
+    TimingWheel<Timer> timers_;
+    GatewayCounters counters_;
+    protocol::ParseLimits parse_limits_;
+    WallTime healthy_since_;
+    bool draining_ = false;
+};
+
+/// A slot as net carries it about.
+[[nodiscard]] inline net::UserTag to_tag(SlotId id) {
+    return (static_cast<net::UserTag>(id.generation) << 32) | id.slot;
+}
+[[nodiscard]] inline SlotId from_tag(net::UserTag tag) {
+    return {static_cast<std::uint32_t>(tag & 0xFFFFFFFFU), static_cast<std::uint32_t>(tag >> 32)};
+}
+
+}  // namespace presence::gateway
