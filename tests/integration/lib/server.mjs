@@ -110,8 +110,9 @@ class Server {
  * @param set      configuration keys and values, over the fast profile and the roomy limits
  * @param dataDir  a folder to go on with; else a new one
  * @param dev      false: without --dev
+ * @param config   a configuration file
  */
-export async function startServer({ set = {}, dataDir, dev = true, env = {}, timeoutMs = 15_000 } = {}) {
+export async function startServer({ set = {}, dataDir, dev = true, config, env = {}, timeoutMs = 15_000 } = {}) {
   if (!existsSync(binary)) throw new Error(`no server binary at ${binary}; set PRESENCED_BIN`);
   const folder = dataDir ?? mkdtempSync(path.join(os.tmpdir(), 'presenced-test-'));
   const settings = {
@@ -119,7 +120,7 @@ export async function startServer({ set = {}, dataDir, dev = true, env = {}, tim
   };
   const options = Object.entries(settings).filter(([, value]) => value !== null)
     .flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  const child = spawn(binary, ['serve', ...(dev ? ['--dev'] : []), ...options],
+  const child = spawn(binary, ['serve', ...(dev ? ['--dev'] : []), ...(config ? ['--config', config] : []), ...options],
                       { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const server = new Server(child, folder);
   try {
