@@ -34,6 +34,10 @@ std::size_t Server::State::consume_http(ConnectionId id, std::span<char> unread)
         if (!is_http(slot, HttpSide::Phase::reading) || is_blocked(*slot)) {
             return used;
         }
+        if (delivered >= kRequestsAtOnce && used < unread.size()) {
+            read_later(*slot, id);
+            return used;
+        }
         HttpSide& http = *slot->extras->http;
         used += http.parser.feed({unread.data() + used, unread.size() - used});
         if (http.parser.state() == HttpParser::State::failed) {
@@ -48,10 +52,7 @@ std::size_t Server::State::consume_http(ConnectionId id, std::span<char> unread)
         if (http.parser.state() != HttpParser::State::complete) {
             return used;
         }
-        if (++delivered > kRequestsAtOnce) {
-            read_later(*slot, id);
-            return used;
-        }
+        ++delivered;
         deliver_request(id, unread.subspan(used));
     }
 }
