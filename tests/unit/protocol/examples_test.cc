@@ -1,0 +1,139 @@
+#include "presence/protocol/client_message.h"
+#include "presence/protocol/server_message.h"
+
+#include "unit/protocol/views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace presence::protocol {
+namespace {
+
+using namespace testing;
+
+const std::filesystem::path kExamples =
+    std::filesystem::path(PRESENCED_SOURCE_DIR) / "protocol/examples";
+
+/// The message of the example of that name, without white space.
+std::string example(const std::string& name) {
+    simdjson::dom::parser parser;
+    const simdjson::dom::element file = parser.load((kExamples / (name + ".json")).string());
+    const simdjson::dom::element message = file["message"];
+    return simdjson::minify(message);
+}
+
+TEST(Examples, EachClientMessageIsAccepted) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(kExamples)) {
+        const std::string name = entry.path().stem().string();
+        if (!name.starts_with("client-")) {
+            continue;
+        }
+        const ParsedMessage parsed = parse_client_message(example(name), ParseLimits{});
+        EXPECT_TRUE(parsed.message.has_value()) << name << ": " << parsed.message.error().message;
+        ++count;
+    }
+    EXPECT_GE(count, 20);
+}
+
+TEST(Examples, WelcomeIsReproduced) {
+    WelcomeFields fields;
+    fields.user = UserId("ana");
+    fields.session = SessionId("s-5f0c2b7a");
+    fields.resume = "r1.5f0c2b7a.kq8W3v0YdXcJ6mE1";
+    fields.server_time = kNow;
+    fields.heartbeat_interval = 30s;
+    fields.heartbeat_ttl = 100s;
+    fields.grace = 10s;
+    fields.limit_watch = 500;
+    fields.limit_message_bytes = 131'072;
+    fields.limit_custom_status_text = 100;
+    fields.limit_sessions = 20;
+    fields.limit_room_members = 500;
+    fields.health = {StoreHealth::ok, WallTime::from_ms(1'789'913'600'000)};
+    fields.token_expires_at = WallTime::from_ms(1'790'003'600'000);
+    EXPECT_EQ(encode_welcome(1, fields), example("server-welcome"));
+}
+
+TEST(Examples, AcksAndErrorsAreReproduced) {
+    EXPECT_EQ(encode_ack(8), example("server-ack"));
+    EXPECT_EQ(encode_ack(16, {{}, WallTime::from_ms(1'790'007'200'000)}),
+              example("server-ack-auth"));
+    EXPECT_EQ(encode_ack(4, {1500ms, {}}), example("server-ack-status-later"));
+    EXPECT_EQ(encode_error(21, {ErrorCode::bad_request,
+                                "status: must be one of auto, online, away, busy, dnd, invisible"}),
+              example("server-error"));
+    EXPECT_EQ(encode_error(23, {ErrorCode::rate_limited, "too many requests", 800, 0}),
+              example("server-error-rate"));
+    EXPECT_EQ(encode_error(22, {ErrorCode::limit_exceeded,
+                                "users: 501 watched users, at most 500 (limits.watch)", 0, 500}),
+              example("server-error-limit"));
+}
+
+TEST(Examples, SmallMessagesAreReproduced) {
+    EXPECT_EQ(encode_health({StoreHealth::down, kNow}), example("server-health"));
+    EXPECT_EQ(encode_heartbeat_ack(2, kNow), example("server-heartbeat-ack"));
+    EXPECT_EQ(encode_reconnect(2300ms, "restarting"), example("server-reconnect"));
+    EXPECT_EQ(encode_token_expiring(60s), example("server-token-expiring"));
+    EXPECT_EQ(encode_signal({UserId("ana"), {}, "typing", R"({"chat":"c-17"})", true, 6s}),
+              example("server-signal"));
+    EXPECT_THAT(encode_privacy(11, {Audience::contacts, {}},
+                               {Audience::only, UserSet({UserId("bo"), UserId("ana")})}, 131'072),
+                ::testing::ElementsAre(example("server-privacy")));
+}
+
+TEST(Examples, UpdatesAreReproduced) {
+    const std::string hidden = encode_presence(hidden_view("bo"));
+    EXPECT_EQ(encode_update(std::array<std::string_view, 1>{hidden}),
+              example("server-update-hidden"));
+    const std::string online = encode_presence(
+        public_view("bo", presence_of(Status::online, 499'871'297'306'631,
+                                      devices({DeviceKind::mobile, DeviceKind::desktop}))));
+    EXPECT_EQ(encode_update(std::array<std::string_view, 1>{online}), example("server-update"));
+}
+
+TEST(Examples, TheSnapshotIsReproduced) {
+    Presence bo = presence_of(Status::away, 499'871'297'306'630,
+                              devices({DeviceKind::desktop, DeviceKind::mobile}));
+    bo.shown.since = WallTime::from_ms(1'789'999'980'000);
+    bo.shown.custom = std::make_shared<CustomStatus>(
+        CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
+    Presence chris = presence_of(Status::offline, 499'871'297'306'612);
+    chris.last_seen = WallTime::from_ms(1'789'998'780'000);
+    const std::string first = encode_presence(public_view("bo", bo));
+    const std::string second = encode_presence(public_view("chris", chris));
+    const std::array<std::string_view, 2> both{first, second};
+    EXPECT_THAT(encode_snapshot(7, both, 1, kNow, 131'072),
+                ::testing::ElementsAre(example("server-snapshot")));
+}
+
+TEST(Examples, SnapshotsOfHiddenUnknownAndOwnAreReproduced) {
+    const auto snapshot = [](std::uint64_t id, std::initializer_list<PresenceView> views) {
+        std::vector<std::string> encoded;
+        for (const PresenceView& view : views) {
+            encoded.push_back(encode_presence(view));
+        }
+        const std::vector<std::string_view> texts(encoded.begin(), encoded.end());
+        return encode_snapshot(id, texts, 0, kNow, 131'072).front();
+    };
+    const Presence bo = presence_of(Status::online, 499'871'297'306'630);
+    Presence ana = presence_of(Status::offline, 1);
+    ana.own.status = Status::invisible;
+    ana.own.devices = devices({DeviceKind::desktop});
+    ana.own_version = Version{499'871'297'306'801};
+    ana.declared.status = DeclaredStatus::invisible;
+    ana.declared.expires_at = WallTime::from_ms(1'790'003'600'000);
+    EXPECT_EQ(snapshot(18, {hidden_view("hidden", &bo), hidden_view("nobody-of-that-name")}),
+              example("server-snapshot-hidden"));
+    EXPECT_EQ(snapshot(19, {unknown_view("bo", bo)}), example("server-snapshot-unknown"));
+    EXPECT_EQ(snapshot(20, {own_view("ana", ana)}), example("server-snapshot-own"));
+}
+
+}  // namespace
+}  // namespace presence::protocol
