@@ -51,7 +51,7 @@ inline rc::Gen<DeclaredState> any_declared() {
 inline rc::Gen<Session> any_session(std::string id) {
     return rc::gen::exec([id = std::move(id)] {
         Session made = session(id, static_cast<DeviceKind>(*rc::gen::inRange(0, kDeviceKinds)));
-        made.connected_at = *any_time();
+        made.connected_at = kNow - *rc::gen::inRange(0, 2) * 1min;
         made.custom = *any_custom();
         made.declared = *any_declared_status(false);
         made.declared_until = *any_end();

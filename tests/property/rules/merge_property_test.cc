@@ -40,7 +40,15 @@ RC_GTEST_PROP(MergeRules, ASessionThatDoesNotCountNeverMatters, ()) {
 
 /// The status is that of one of the sessions, and none of them is preferred to it.
 RC_GTEST_PROP(MergeRules, ThePolicyPicksThePreferredOfTheSessions, ()) {
-    const auto sessions = *any_sessions();
+    auto sessions = *any_sessions();
+    if (*rc::gen::arbitrary<bool>()) {
+        // Most are online otherwise, and would hide the rest of the order.
+        for (Session& session : sessions) {
+            session.declared =
+                *rc::gen::element(DeclaredStatus::away, DeclaredStatus::busy, DeclaredStatus::dnd);
+            session.declared_until.reset();
+        }
+    }
     const bool available = *rc::gen::arbitrary<bool>();
     const std::vector order =
         available ? std::vector{Status::online, Status::busy, Status::away, Status::dnd}
@@ -101,6 +109,21 @@ RC_GTEST_PROP(MergeRules, ALapsedStatusCountsAsNone, ()) {
     undeclared.status = DeclaredStatus::automatic;
     RC_ASSERT(
         alike(merge(declared, sessions, config, kNow), merge(undeclared, sessions, config, kNow)));
+}
+
+RC_GTEST_PROP(MergeRules, ALapsedStatusOfASessionCountsAsNone, ()) {
+    auto sessions = *any_sessions();
+    const auto declared = *any_declared();
+    const auto config = *any_merge_config();
+    for (Session& session : sessions) {
+        session.declared_until = kNow;
+    }
+    auto silent = sessions;
+    for (Session& session : silent) {
+        session.declared = DeclaredStatus::automatic;
+    }
+    RC_ASSERT(
+        alike(merge(declared, sessions, config, kNow), merge(declared, silent, config, kNow)));
 }
 
 /// Until the next change that was announced, the answer stands; so one timer is enough.

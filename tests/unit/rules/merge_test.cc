@@ -109,6 +109,13 @@ TEST(Merge, MostRecentListensToTheSessionActiveLast) {
     EXPECT_EQ(by(MergePolicy::most_recent, {laptop, phone}), Status::dnd);
 }
 
+TEST(Merge, MostRecentGoesByActivityBeforeAttach) {
+    const Session phone = active_as(declaring("phone", DeclaredStatus::dnd), 2);
+    Session laptop = active_as(session("laptop"), 1);
+    laptop.connected_at = phone.connected_at + 1min;
+    EXPECT_EQ(by(MergePolicy::most_recent, {phone, laptop}), Status::dnd);
+}
+
 TEST(Merge, MostRecentFallsBackToTheLastAttachAndThenToTheName) {
     Session older = declaring("z", DeclaredStatus::busy);
     Session newer = declaring("a", DeclaredStatus::away);
