@@ -42,9 +42,9 @@ for (const { code, action } of [...protocol.closeCodes, ...protocol.unknownClose
 }
 const same = (name, mine, theirs) => check(
   JSON.stringify([...mine].sort()) === JSON.stringify([...theirs].sort()),
-  `protocol.json ${name} and openapi.yaml differ`);
+  `${name}: one document has ${[...mine]}, the other ${[...theirs]}`);
 const schemas = openapi.components.schemas;
-same('ownStatuses', protocol.ownStatuses, schemas.Presence.properties.status.enum);
+same('protocol.json ownStatuses', protocol.ownStatuses, schemas.Presence.properties.status.enum);
 same('declaredStatuses', protocol.declaredStatuses, schemas.Declared.enum);
 same('deviceTypes', protocol.deviceTypes, schemas.DeviceType.enum);
 same('privacyModes', protocol.privacyModes, schemas.Rule.properties.mode.enum);
@@ -74,6 +74,24 @@ for (const type of Object.keys(protocol.clientMessages)) {
 for (const type of protocol.serverMessages) {
   check(waiting.has(type) || seen.serverToClient.has(type), `no example of server ${type}`);
 }
+
+// docs/field-cases.md names every case, and for each the test files that carry its id.
+const cases = new Map();
+for (const [, id, tests, waits] of readFileSync(path.join(root, 'docs/field-cases.md'), 'utf8')
+  .matchAll(/^\| (FO-\d{3}) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)) {
+  check(!cases.has(id), `field-cases.md: twice ${id}`);
+  cases.set(id, tests === '–' ? [] : tests.split(', '));
+  check(tests !== '–' || waits !== '–', `field-cases.md: ${id} has no test and no reason`);
+}
+check(cases.size === 113, `field-cases.md: ${cases.size} cases`);
+const tests = path.join(root, 'tests/integration/test');
+const found = new Map();
+for (const file of readdirSync(tests)) {
+  for (const [id] of readFileSync(path.join(tests, file), 'utf8').matchAll(/FO-\d{3}/g)) {
+    found.set(id, (found.get(id) ?? new Set()).add(file.replace('.test.mjs', '')));
+  }
+}
+for (const [id, listed] of cases) same(`field case ${id}`, listed, found.get(id) ?? []);
 
 if (problems.length > 0) {
   console.error(problems.join('\n'));
