@@ -114,6 +114,30 @@ test('connections of one user: over the limit 4429, others are let in', async ()
   });
 });
 
+test('1013 or 503: connections of the node over the limit are refused, those before are served', async () => {
+  await withLimits({ 'limits.connections': '6' }, async (server) => {
+    const first = [];
+    for (let i = 0; i < 4; ++i) first.push(await attach(server, fresh()));
+    const outcomes = await Promise.all(Array.from({ length: 6 }, async () => {
+      const client = new Client(server);
+      try {
+        await client.opened;
+        await client.hello({ token: tokenFor(fresh()) });
+        return 'welcome';
+      } catch (error) {
+        if (client.ended?.code !== undefined && client.ended.code !== 1006) return client.ended.code;
+        return error.status ?? 'no connection';
+      }
+    }));
+    const refused = outcomes.filter((outcome) => outcome !== 'welcome');
+    assert.ok(refused.length >= 4, outcomes.join());
+    for (const outcome of refused) assert.ok([1013, 503, 'no connection'].includes(outcome), outcomes.join());
+    for (const client of first) await client.ask({ type: 'heartbeat' }, 'heartbeatAck');
+    await first[0].bye();
+    await until(() => attach(server, fresh()).catch(() => false), 'a place to be free again', 3000);
+  });
+});
+
 test('FO-099 forwarded addresses are not believed', async () => {
   await withLimits({}, async (server) => {
     for (const headers of [{ 'x-forwarded-for': '1.2.3.4' }, { 'x-forwarded-for': 'x'.repeat(2000) }, { forwarded: 'for="[::1]";proto=https' }, { 'x-real-ip': '\u00ff' }]) {

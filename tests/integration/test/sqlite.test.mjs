@@ -51,3 +51,35 @@ test('FO-092 a long read transaction of another process locks nobody out', { ski
     } finally { await again.kill(); }
   } finally { endClients(); await server.dispose(); }
 });
+
+test('FO-092 a database that another process keeps locked: answers within time, nothing half done, then all is well', { skip: !python && 'no python3 with sqlite3' }, async () => {
+  const server = await startServer();
+  try {
+    const user = fresh();
+    await done(server, 'PUT', userPath(user, '/contacts'), { body: { users: ['x'] } });
+    const there = await attach(server, fresh());
+    const w = await watcher(server, [there.user]);
+    const script = 'import sqlite3,sys,time\n' +
+      'cs=[sqlite3.connect(f,timeout=20,isolation_level=None) for f in sys.argv[1:]]\n' +
+      'for c in cs:\n  c.execute("BEGIN EXCLUSIVE")\n' +
+      'print("held",flush=True); time.sleep(6)\n';
+    const holder = spawn('python3', ['-c', script, ...databases(server.dataDir)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await new Promise((resolve) => { holder.stdout.once('data', resolve); });
+    const start = Date.now();
+    const [change, came] = await Promise.all([
+      call(server, 'PUT', userPath(user, '/privacy'), { body: { online: { mode: 'nobody' } } }),
+      attach(server, fresh()).then(() => 'welcome', (error) => error.answer?.code ?? error.message),
+    ]);
+    assert.ok(change.status === 200 || (change.status === 503 && change.json.error.code === 'unavailable'), change.text);
+    assert.ok(came === 'welcome' || came === 'unavailable', came);
+    assert.ok(Date.now() - start < 9000);
+    await there.ask({ type: 'activity', state: 'idle' });
+    await w.sees(there.user, 'away', 1500);
+    assert.equal((await call(server, 'GET', '/healthz', { anonymous: true })).status, 200);
+    await new Promise((resolve) => { holder.once('exit', resolve); });
+    const rules = await done(server, 'GET', userPath(user, '/privacy'));
+    assert.equal(rules.online.mode, change.status === 200 ? 'nobody' : 'everyone');
+    await done(server, 'PUT', userPath(user, '/privacy'), { body: { online: { mode: 'contacts' } } });
+    await attach(server, fresh());
+  } finally { endClients(); await server.dispose(); }
+});
