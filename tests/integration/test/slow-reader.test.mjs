@@ -5,7 +5,11 @@ import { attach, endClients, fresh, watcher } from '../lib/client.mjs';
 import { listSessions, readPresence } from '../lib/rest.mjs';
 import { delay, startServer, until } from '../lib/server.mjs';
 
-const calm = { 'heartbeat.interval': '20s', 'heartbeat.ttl': '60s', 'limits.lookups_per_second': '1000000', 'limits.lookups_burst': '10000000' };
+const eager = {
+  'limits.lookups_per_second': '1000000', 'limits.lookups_burst': '10000000',
+  'limits.messages_per_second': '100000', 'limits.messages_burst': '100000',
+};
+const calm = { 'heartbeat.interval': '20s', 'heartbeat.ttl': '60s', ...eager };
 const wordy = { text: '\u{1F600}'.repeat(100) };
 let server;
 afterEach(async () => { endClients(); await server?.dispose(); });
@@ -20,7 +24,8 @@ async function crowd(size) {
 /** Stops reading and asks for far more than the socket buffers hold. */
 async function clog(client, users) {
   client.socket.pause();
-  for (let i = 0; i < 150; ++i) client.send({ type: 'get', users });
+  const answers = Math.ceil(24e6 / (users.length * 600));  // loopback sockets hold about 10 MB
+  for (let i = 0; i < answers; ++i) client.send({ type: 'get', users });
   await delay(300);
 }
 
@@ -81,9 +86,7 @@ test('a slow reader that reads on gets the newest state of each user, once', { t
 });
 
 test('FO-064 one that sends beats and reads slowly stays online, and its pings are answered', { timeout: 60_000 }, async () => {
-  server = await startServer({ set: { 'limits.slow_reader': '30s', 'limits.lookups_per_second': '1000000', 'limits.lookups_burst': '10000000' } });
-  const people = await crowd(0);
-  assert.equal(people.length, 0);
+  server = await startServer({ set: { 'limits.slow_reader': '30s' } });
   const a = await attach(server, fresh());
   const w = await watcher(server, [a.user]);
   let pongs = 0;
