@@ -59,6 +59,15 @@ std::size_t MemorySessions::size() const {
     return sum;
 }
 
+std::size_t MemorySessions::deadlines() const {
+    std::size_t sum = 0;
+    for (const Stripe& stripe : stripes_) {
+        const std::lock_guard lock(stripe.mutex);
+        sum += stripe.deadlines.size();
+    }
+    return sum;
+}
+
 void MemorySessions::file(Stripe& stripe, const UserId& user, Entry& entry) {
     entry.filed_at = entry.over_at;
     stripe.deadlines.push({entry.filed_at, user});

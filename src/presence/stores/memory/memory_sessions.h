@@ -40,6 +40,8 @@ public:
 
     /// Records in memory, those that are over but not yet dropped included.
     [[nodiscard]] std::size_t size() const;
+    /// Deadlines filed for dropping records: about one for each record without sessions.
+    [[nodiscard]] std::size_t deadlines() const;
 
     [[nodiscard]] StoreFaults& faults() { return faults_; }
     void set_unavailable(bool unavailable) { faults_.set_unavailable(unavailable); }

@@ -1,0 +1,208 @@
+#pragma once
+
+#include "presence/ports/presence_bus.h"
+
+#include "contract/nasty_ids.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// Writes down what one endpoint is told.
+class RecordingReceiver final : public PresenceBus::Receiver {
+public:
+    void on_presence(const PresenceEventRef& event) override {
+        told.push_back(event->user.text + "@" + std::to_string(event->presence.own_version.value));
+    }
+    void on_profile_changed(const UserId& user, std::uint64_t revision) override {
+        told.push_back("profile " + user.text + " " + std::to_string(revision));
+    }
+    void on_signal(const SignalRef& signal) override {
+        told.push_back("signal " + signal->from.text + " to " + signal->to.text);
+    }
+    std::vector<std::string> told;
+};
+
+/// What every PresenceBus promises. An `Adapter` has
+///   PresenceBus& endpoint(int thread)  kThreads of them
+///   T run(int thread, Task<T>)         runs a call to its end on that thread
+///   void settle()                      runs everything that is under way
+template <class Adapter>
+class PresenceBusContract : public ::testing::Test {
+protected:
+    using Told = std::vector<std::string>;
+
+    void SetUp() override {
+        for (int thread = 0; thread < Adapter::kThreads; ++thread) {
+            bus(thread).set_receiver(&receivers_.at(static_cast<std::size_t>(thread)));
+        }
+    }
+    PresenceBus& bus(int thread) { return adapter_.endpoint(thread); }
+    const Told& told(int thread) { return receivers_.at(static_cast<std::size_t>(thread)).told; }
+    void subscribe(int thread, std::vector<UserId> users) {
+        ASSERT_TRUE(adapter_.run(thread, bus(thread).subscribe(std::move(users))));
+    }
+    void publish(int thread, const UserId& user, std::uint64_t version) {
+        auto event = std::make_shared<PresenceEvent>();
+        event->user = user;
+        event->presence.own_version = Version{version};
+        bus(thread).publish(std::move(event));
+    }
+
+    Adapter adapter_;
+    std::array<RecordingReceiver, static_cast<std::size_t>(Adapter::kThreads)> receivers_;
+    const UserId ada_{"ada"};
+    const UserId bob_{"bob"};
+};
+
+TYPED_TEST_SUITE_P(PresenceBusContract);
+
+TYPED_TEST_P(PresenceBusContract, OnlySubscribersAreTold) {
+    this->subscribe(0, {this->ada_});
+    this->subscribe(1, {this->ada_, this->bob_});
+    this->publish(2, this->ada_, 1);
+    this->publish(2, this->bob_, 2);
+    this->publish(2, UserId("carl"), 3);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0), (typename TestFixture::Told{"ada@1"}));
+    EXPECT_EQ(this->told(1), (typename TestFixture::Told{"ada@1", "bob@2"}));
+    EXPECT_TRUE(this->told(2).empty());
+}
+
+TYPED_TEST_P(PresenceBusContract, APublisherThatSubscribedIsToldTooButNotWithinTheCall) {
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        this->subscribe(thread, {this->ada_});
+    }
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        const std::size_t before = this->told(thread).size();
+        this->publish(thread, this->ada_, 7);
+        EXPECT_EQ(this->told(thread).size(), before);
+        this->adapter_.settle();
+        EXPECT_EQ(this->told(thread).size(), before + 1);
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, TheOrderOfAUsersChangesIsKept) {
+    constexpr std::uint64_t kChanges = 50;
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        this->subscribe(thread, {this->ada_});
+    }
+    typename TestFixture::Told expected;
+    for (std::uint64_t version = 1; version <= kChanges; ++version) {
+        this->publish(static_cast<int>(version) % TypeParam::kThreads, this->ada_, version);
+        expected.push_back("ada@" + std::to_string(version));
+    }
+    this->adapter_.settle();
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        EXPECT_EQ(this->told(thread), expected) << thread;
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, SubscribingTwiceTellsOnceAndUnsubscribingOnceEndsIt) {
+    this->subscribe(0, {this->ada_, this->ada_});
+    this->subscribe(0, {this->ada_});
+    this->publish(1, this->ada_, 1);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0).size(), 1U);
+    this->bus(0).unsubscribe(this->ada_);
+    this->bus(0).unsubscribe(UserId("never asked for"));
+    this->adapter_.settle();
+    this->publish(1, this->ada_, 2);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0).size(), 1U);
+}
+
+TYPED_TEST_P(PresenceBusContract, SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe) {
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        this->subscribe(thread, {this->ada_, this->bob_});
+        this->bus(thread).unsubscribe(this->ada_);
+        this->subscribe(thread, {this->ada_, this->bob_});
+        this->adapter_.settle();
+        this->publish(0, this->ada_, 1);
+        this->adapter_.settle();
+        EXPECT_EQ(this->told(thread).size(), 1U) << thread;
+        this->bus(thread).unsubscribe(this->ada_);
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, UnsubscribingLeavesTheOthers) {
+    this->subscribe(0, {this->ada_});
+    this->subscribe(1, {this->ada_});
+    this->bus(0).unsubscribe(this->ada_);
+    this->adapter_.settle();
+    this->publish(2, this->ada_, 1);
+    this->adapter_.settle();
+    EXPECT_TRUE(this->told(0).empty());
+    EXPECT_EQ(this->told(1).size(), 1U);
+}
+
+TYPED_TEST_P(PresenceBusContract, SubscribingToNobodyCompletes) {
+    this->subscribe(0, {});
+}
+
+TYPED_TEST_P(PresenceBusContract, ChangesOfProfilesReachEveryEndpoint) {
+    this->bus(1).publish_profile_changed(this->ada_, 5);
+    EXPECT_TRUE(this->told(1).empty());
+    this->adapter_.settle();
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        EXPECT_EQ(this->told(thread), (typename TestFixture::Told{"profile ada 5"}));
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, ASignalArrivesOnce) {
+    auto signal = std::make_shared<SignalMessage>();
+    signal->from = this->bob_;
+    signal->to = this->ada_;
+    this->bus(0).publish_signal(signal);
+    this->adapter_.settle();
+    std::size_t arrived = 0;
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        for (const std::string& what : this->told(thread)) {
+            EXPECT_EQ(what, "signal bob to ada");
+            ++arrived;
+        }
+    }
+    EXPECT_EQ(arrived, 1U);
+}
+
+TYPED_TEST_P(PresenceBusContract, AnEndpointWithoutAReceiverIsNotCalled) {
+    this->subscribe(0, {this->ada_});
+    this->publish(1, this->ada_, 1);
+    this->bus(0).publish_profile_changed(this->ada_, 1);
+    this->bus(0).set_receiver(nullptr);
+    this->adapter_.settle();
+    EXPECT_TRUE(this->told(0).empty());
+}
+
+TYPED_TEST_P(PresenceBusContract, FO_069_FO_070_FO_071_IdsAreTakenToTheLetter) {
+    for (const UserId& id : nasty_ids()) {
+        this->publish(1, id, 1);  // Before anybody subscribed: lost.
+    }
+    this->adapter_.settle();
+    typename TestFixture::Told expected;
+    for (const UserId& id : nasty_ids()) {
+        this->subscribe(0, {id});
+        this->publish(1, id, 2);
+        expected.push_back(id.text + "@2");
+        this->adapter_.settle();
+        ASSERT_EQ(this->told(0), expected);
+    }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(PresenceBusContract, OnlySubscribersAreTold,
+                            APublisherThatSubscribedIsToldTooButNotWithinTheCall,
+                            TheOrderOfAUsersChangesIsKept,
+                            SubscribingTwiceTellsOnceAndUnsubscribingOnceEndsIt,
+                            SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe,
+                            UnsubscribingLeavesTheOthers, SubscribingToNobodyCompletes,
+                            ChangesOfProfilesReachEveryEndpoint, ASignalArrivesOnce,
+                            AnEndpointWithoutAReceiverIsNotCalled,
+                            FO_069_FO_070_FO_071_IdsAreTakenToTheLetter);
+
+}  // namespace presence::testing
