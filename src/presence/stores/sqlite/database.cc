@@ -136,6 +136,7 @@ bool Database::ready() {
 
 bool Database::run_in_transaction(std::span<const std::unique_ptr<Job>> jobs) {
     const bool writes = jobs.front()->writes();
+    const std::uint64_t noted = failures_;
     const bool durable = std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
         return job->access() == Access::durable_write;
     });
@@ -175,7 +176,8 @@ bool Database::run_in_transaction(std::span<const std::unique_ptr<Job>> jobs) {
         connection_->execute("PRAGMA synchronous = NORMAL");
         static_cast<void>(connection_->take_failure());
     }
-    if (!lost && failing_) {
+    // Reads go on where writes fail, so only a whole transaction of writes shows that it is over.
+    if (!lost && writes && failing_ && noted == failures_) {
         failing_ = false;
         log::warning("database_back", "{} works again", config_.path);
     }
@@ -213,7 +215,10 @@ void Database::roll_back() {
 void Database::note(const Error& failure) {
     if (failure.code != ErrorCode::unavailable) {
         log::error("database_mistake", "{}", failure.message);
-    } else if (!failing_) {
+        return;
+    }
+    ++failures_;
+    if (!failing_) {
         failing_ = true;
         log::warning("database_unavailable", "{}: {}", config_.path, failure.message);
     }

@@ -77,6 +77,8 @@ public:
     [[nodiscard]] std::size_t waiting() const;
     /// Write transactions committed so far. Any thread.
     [[nodiscard]] std::uint64_t commits() const { return commits_; }
+    /// Times that the file was found locked, full or broken. Any thread.
+    [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
 private:
     class Job {
@@ -138,6 +140,7 @@ private:
     std::unique_ptr<Connection> connection_;  ///< The worker's. Null: to be opened again.
     bool failing_ = false;                    ///< The worker's: for one log line each way.
     std::atomic<std::uint64_t> commits_ = 0;
+    std::atomic<std::uint64_t> failures_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

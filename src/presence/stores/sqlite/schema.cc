@@ -82,21 +82,19 @@ std::int64_t known_schema() {
 }
 
 Result<std::int64_t> migrate(Connection& connection) {
-    connection.execute("BEGIN IMMEDIATE");
-    const std::int64_t found = stored_schema(connection);
-    if (!connection.failed() && found > known_schema()) {
-        connection.execute("ROLLBACK");
-        return Error{ErrorCode::conflict,
-                     fmt::format("the database has schema {}, this release knows schemas up to {}: "
-                                 "it was written by a newer release",
-                                 found, known_schema()),
-                     0, 0};
+    // Looked at before the lock: a start does not wait for whoever else is writing.
+    std::int64_t found = stored_schema(connection);
+    if (!connection.failed() && found != known_schema()) {
+        connection.execute("BEGIN IMMEDIATE");
+        found = stored_schema(connection);
+        for (std::int64_t step = found; step < known_schema(); ++step) {
+            connection.execute(kSteps.at(static_cast<std::size_t>(step)));
+        }
+        if (found < known_schema()) {
+            connection.execute(fmt::format("PRAGMA user_version = {}", known_schema()).c_str());
+        }
+        connection.execute("COMMIT");
     }
-    for (auto step = static_cast<std::size_t>(found); step < kSteps.size(); ++step) {
-        connection.execute(kSteps[step]);
-    }
-    connection.execute(fmt::format("PRAGMA user_version = {}", known_schema()).c_str());
-    connection.execute("COMMIT");
     if (std::optional<Error> failure = connection.take_failure()) {
         if (connection.in_transaction()) {
             connection.execute("ROLLBACK");
@@ -104,6 +102,13 @@ Result<std::int64_t> migrate(Connection& connection) {
         }
         failure->message = "cannot bring the database up to date: " + failure->message;
         return *std::move(failure);
+    }
+    if (found > known_schema()) {
+        return Error{ErrorCode::conflict,
+                     fmt::format("the database has schema {}, this release knows schemas up to {}: "
+                                 "it was written by a newer release",
+                                 found, known_schema()),
+                     0, 0};
     }
     return found;
 }
