@@ -26,6 +26,8 @@ struct ClientConnection {
     /// What few connections use.
     struct Rare {
         std::optional<std::string> header_token;  ///< From the upgrade; until hello. Secret.
+        /// A message that came while a request was under way, right after a hand-over.
+        std::optional<std::string> waiting;
         TokenBucket lookups;
         TokenBucket signals;
         TokenBucket mistakes;

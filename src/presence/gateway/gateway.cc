@@ -71,41 +71,67 @@ bool Gateway::on_message(net::ConnectionId, net::UserTag tag, std::string_view t
     if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
         return true;
     }
-    if (connection->stage == ClientConnection::Stage::greeting) {
-        greet(id, text);
-    } else {
-        const TokenBucket::Rate rate{parts_.limits.messages_per_second,
-                                     parts_.limits.messages_burst};
-        const MonoTime now = parts_.clock.now();
-        const bool within = connection->messages.take(rate, now);
-        if (!within && !connection->messages.overdraw(rate, now, kTolerance)) {
-            ++counters_.closed_too_many;
-            close(id, protocol::CloseReason::too_many_messages, true);
-            return true;
-        }
-        protocol::RequestId request;
-        if (within && protocol::is_bare_heartbeat(text, request)) {
-            serve_at_once(id, request, {});
-            return true;
-        }
-        protocol::ParsedMessage parsed = protocol::parse_client_message(text, parse_limits_);
-        if (!within) {
-            ++counters_.rate_limited;
-            fail(id, parsed.id,
-                 {ErrorCode::rate_limited, "too many messages",
-                  std::max<std::int64_t>(1, connection->messages.wait(rate, now).count()), 0});
-            return true;
-        }
-        if (!parsed.message) {
-            fail(id, parsed.id, parsed.message.error());
-            return true;
-        }
-        ++counters_.requests;
-        connection->busy = true;
-        serve(id, parsed.id, std::move(*parsed.message));
+    if (connection->busy) {
+        connection->rarely().waiting = std::string(text);
+        return false;
     }
+    take_message(id, text);
     connection = connections_.find(id);
     return connection == nullptr || !connection->busy;
+}
+
+void Gateway::take_message(SlotId id, std::string_view text) {
+    ClientConnection* const connection = connections_.find(id);
+    if (connection->stage == ClientConnection::Stage::greeting) {
+        greet(id, text);
+        return;
+    }
+    const TokenBucket::Rate rate{parts_.limits.messages_per_second, parts_.limits.messages_burst};
+    const MonoTime now = parts_.clock.now();
+    const bool within = connection->messages.take(rate, now);
+    if (!within && !connection->messages.overdraw(rate, now, kTolerance)) {
+        ++counters_.closed_too_many;
+        close(id, protocol::CloseReason::too_many_messages, true);
+        return;
+    }
+    protocol::RequestId request;
+    if (within && protocol::is_bare_heartbeat(text, request)) {
+        serve_at_once(id, request, {});
+        return;
+    }
+    protocol::ParsedMessage parsed = protocol::parse_client_message(text, parse_limits_);
+    if (!within) {
+        ++counters_.rate_limited;
+        fail(id, parsed.id,
+             {ErrorCode::rate_limited, "too many messages",
+              std::max<std::int64_t>(1, connection->messages.wait(rate, now).count()), 0});
+        return;
+    }
+    if (!parsed.message) {
+        fail(id, parsed.id, parsed.message.error());
+        return;
+    }
+    ++counters_.requests;
+    connection->busy = true;
+    serve(id, parsed.id, std::move(*parsed.message));
+}
+
+void Gateway::finish_request(SlotId id) {
+    ClientConnection* connection = connections_.find(id);
+    if (connection == nullptr || !connection->busy) {
+        return;
+    }
+    connection->busy = false;
+    if (connection->rare && connection->rare->waiting) {
+        const std::string text = std::move(*connection->rare->waiting);
+        connection->rare->waiting.reset();
+        take_message(id, text);
+        connection = connections_.find(id);
+        if (connection == nullptr || connection->busy) {
+            return;
+        }
+    }
+    server_->resume_reading(connection->net);
 }
 
 void Gateway::on_drained(net::UserTag tag) {

@@ -117,6 +117,7 @@ private:
 
     // Greeting, in hello.cc
     void greet(SlotId id, std::string_view text);
+    Detached identify(SlotId id, RequestId request, protocol::Hello hello, std::string token);
     Detached attach(SlotId id, RequestId request, protocol::Hello hello, TokenClaims claims);
     /// Takes over a connection whose user lives here, with the hello that brought it.
     void take_in(net::DetachedConnection connection, RequestId request, protocol::Hello hello,
@@ -129,7 +130,10 @@ private:
     void arm_token_timers(SlotId id, const TokenClaims& claims);
 
     // Requests, in requests.cc
+    void take_message(SlotId id, std::string_view text);
     Detached serve(SlotId id, RequestId request, protocol::ClientMessage message);
+    /// The request at hand is answered: on with the next.
+    void finish_request(SlotId id);
     void serve_at_once(SlotId id, RequestId request, const protocol::Heartbeat& heartbeat);
     [[nodiscard]] Task<bool> on_watch(SlotId id, RequestId request, protocol::Watch watch);
     [[nodiscard]] Task<bool> on_get(SlotId id, RequestId request, protocol::Get get);

@@ -67,24 +67,36 @@ void Gateway::greet(SlotId id, std::string_view text) {
                      CloseReason::token_missing);
         return;
     }
-    Result<TokenClaims> claims = parts_.tokens.verify(*token);
+    hello->token.reset();
+    connection.stage = ClientConnection::Stage::attaching;
+    connection.busy = true;
+    identify(id, parsed.id, std::move(*hello), std::move(*token));
+}
+
+Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello,
+                           std::string token) {
+    Result<TokenClaims> claims =
+        co_await parts_.tokens.verify_patiently(std::move(token), parts_.loop);
+    ClientConnection* connection = connections_.find(id);
+    if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
+        co_return;
+    }
     if (!claims) {
         ++counters_.auth_refused;
-        refuse_hello(id, parsed.id, claims.error(), CloseReason::token_refused);
-        return;
+        refuse_hello(id, request, claims.error(), CloseReason::token_refused);
+        co_return;
     }
-    hello->token.reset();
     const std::size_t home = parts_.homes.index_of(claims->user);
     if (home == parts_.index) {
-        attach(id, parsed.id, std::move(*hello), std::move(*claims));
-        return;
+        attach(id, request, std::move(hello), std::move(*claims));
+        co_return;
     }
     ++counters_.handed_over;
-    net::DetachedConnection moving = server_->release(connection.net);
+    net::DetachedConnection moving = server_->release(connection->net);
     connections_.destroy(id);
     parts_.homes.thread(home).post(
-        [peer = peers_[home], moving = std::move(moving), request = parsed.id,
-         said = std::move(*hello), who = std::move(*claims)]() mutable {
+        [peer = peers_[home], moving = std::move(moving), request, said = std::move(hello),
+         who = std::move(*claims)]() mutable {
             peer->take_in(std::move(moving), request, std::move(said), std::move(who));
         });
 }
@@ -103,11 +115,6 @@ void Gateway::take_in(net::DetachedConnection moving, RequestId request, protoco
         return;
     }
     attach(id, request, std::move(hello), std::move(claims));
-    // What arrived behind the hello waits as it would have where it came from.
-    ClientConnection* connection = connections_.find(id);
-    if (connection != nullptr && !connection->busy) {
-        server_->resume_reading(adopted);
-    }
 }
 
 void Gateway::take_claims(ClientConnection& connection, const TokenClaims& claims) {
@@ -177,13 +184,10 @@ Detached Gateway::attach(SlotId id, RequestId request, protocol::Hello hello, To
     connection->session = attached->session;
     connection->stage = ClientConnection::Stage::open;
     welcome(id, request, *attached, attached->resumed ? shown_secret : secret, claims);
-    connection = connections_.find(id);
-    if (connection == nullptr) {
-        co_return;
+    if (connections_.find(id) != nullptr) {
+        arm_token_timers(id, claims);
+        finish_request(id);
     }
-    arm_token_timers(id, claims);
-    connection->busy = false;
-    server_->resume_reading(connection->net);
 }
 
 void Gateway::welcome(SlotId id, RequestId request, const Attachment& attached,

@@ -73,11 +73,7 @@ Detached Gateway::serve(SlotId id, RequestId request, protocol::ClientMessage me
     } else {
         fail(id, request, {ErrorCode::bad_request, "rooms are not served yet", 0, 0});
     }
-    ClientConnection* connection = connections_.find(id);
-    if (connection != nullptr && connection->busy) {
-        connection->busy = false;
-        server_->resume_reading(connection->net);
-    }
+    finish_request(id);
 }
 
 bool Gateway::may_look(SlotId id, RequestId request, std::size_t users) {

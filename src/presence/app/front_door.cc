@@ -1,0 +1,130 @@
+#include "presence/app/front_door.h"
+
+#include "presence/protocol/rest_body.h"
+
+#include <algorithm>
+
+namespace presence::app {
+
+namespace {
+
+/// More different addresses than that within the memory of their buckets means that the buckets
+/// do not help; what bounds the node then is its own rate.
+constexpr std::size_t kAddresses = 10'000;
+constexpr std::string_view kSubprotocol = "presence.v1";
+
+bool has_token_parameter(std::string_view query) {
+    while (!query.empty()) {
+        const std::string_view one = query.substr(0, query.find('&'));
+        if (one.substr(0, one.find('=')) == "token") {
+            return true;
+        }
+        query.remove_prefix(std::min(query.size(), one.size() + 1));
+    }
+    return false;
+}
+
+bool is_bearer(std::string_view value) {
+    constexpr std::string_view kScheme = "bearer ";
+    return value.size() > kScheme.size() &&
+           std::ranges::equal(value.substr(0, kScheme.size()), kScheme, {},
+                              [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+}
+
+}  // namespace
+
+bool FrontDoor::may_accept(const net::RemoteAddress& remote) {
+    const MonoTime now = parts_.clock.now();
+    const auto share = static_cast<double>(parts_.threads);
+    const Limits& limits = parts_.limits;
+    if (!accepts_.take({limits.accepts_per_second / share, limits.accepts_burst / share}, now)) {
+        ++accepts_refused_;
+        return false;
+    }
+    if (remote.is_loopback) {
+        return true;
+    }
+    if (by_address_.size() >= kAddresses) {
+        by_address_.clear();
+    }
+    const TokenBucket::Rate rate{std::max(1.0, limits.address_accepts_per_second / share),
+                                 std::max(1.0, limits.address_accepts_burst / share)};
+    if (!by_address_[remote.text].take(rate, now)) {
+        ++accepts_refused_;
+        return false;
+    }
+    return true;
+}
+
+void FrontDoor::refuse(net::ConnectionId id, int status, const Error& error) {
+    net::HttpResponse response;
+    response.status = status;
+    response.content_type = "application/json";
+    if (error.retry_after_ms > 0) {
+        response.headers.emplace_back("Retry-After",
+                                      std::to_string((error.retry_after_ms + 999) / 1000));
+    }
+    response.body = protocol::encode_error_body(error);
+    server_->respond(id, std::move(response));
+}
+
+net::HttpResponse FrontDoor::on_bad_request(int status, std::string_view why) {
+    const ErrorCode code =
+        status == 413 || status == 431 ? ErrorCode::too_large : ErrorCode::bad_request;
+    net::HttpResponse response;
+    response.status = status;
+    response.content_type = "application/json";
+    response.body = protocol::encode_error_body({code, std::string(why), 0, 0});
+    return response;
+}
+
+void FrontDoor::on_request(net::ConnectionId id, net::HttpRequest& request) {
+    if (request.path() == "/v1/connect") {
+        on_connect(id, request);
+    } else {
+        parts_.api.on_request(id, request);
+    }
+}
+
+void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
+    if (has_token_parameter(request.query())) {
+        refuse(id, 400, {ErrorCode::bad_request,
+                         "token must not be in the URL, which ends up in logs: send it in the "
+                         "Authorization header or in hello", 0, 0});
+        return;
+    }
+    if (!request.is_upgrade) {
+        refuse(id, 400, {ErrorCode::bad_request, "a WebSocket upgrade is expected here", 0, 0});
+        return;
+    }
+    const auto origin = request.header("origin");
+    if (request.header_count("origin") > 1 || (origin && !parts_.origins.allows(*origin))) {
+        refuse(id, 403, {ErrorCode::forbidden, "this origin is not allowed", 0, 0});
+        return;
+    }
+    const auto authorization = request.header("authorization");
+    if (request.header_count("authorization") > 1 ||
+        (authorization && !is_bearer(*authorization))) {
+        refuse(id, 401, {ErrorCode::unauthorized, "Authorization must be one Bearer token", 0, 0});
+        return;
+    }
+    if (!request.subprotocols.empty() &&
+        std::ranges::find(request.subprotocols, kSubprotocol) == request.subprotocols.end()) {
+        refuse(id, 400, {ErrorCode::bad_request,
+                         "none of the offered subprotocols is known; this is presence.v1", 0, 0});
+        return;
+    }
+    if (parts_.facts.draining.load(std::memory_order_relaxed) ||
+        !parts_.facts.ready.load(std::memory_order_relaxed)) {
+        refuse(id, 503, {ErrorCode::unavailable, "this node is not taking connections", 1000, 0});
+        return;
+    }
+    const std::size_t most = std::max<std::size_t>(1, parts_.limits.connections / parts_.threads);
+    if (server_->connection_count() > most) {
+        refuse(id, 503, {ErrorCode::unavailable, "this node is full", 5000, 0});
+        return;
+    }
+    parts_.gateway.on_upgrade(id, request);
+}
+
+}  // namespace presence::app

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "presence/api/api.h"
+#include "presence/api/origin_check.h"
+#include "presence/core/limits.h"
+#include "presence/core/token_bucket.h"
+#include "presence/gateway/gateway.h"
+#include "presence/net/server.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <string>
+
+namespace presence::app {
+
+/// Where a thread's connections come in: /v1/connect goes to the gateway, all else to the API.
+/// Refuses what must not get further: foreign origins, tokens in URLs, floods (PROTOCOL.md
+/// section 1, DESIGN rule 34). One thread.
+class FrontDoor final : public net::Handler {
+public:
+    struct Parts {
+        const Clock& clock;
+        gateway::Gateway& gateway;
+        api::Api& api;
+        const api::OriginCheck& origins;
+        const api::NodeFacts& facts;
+        const Limits& limits;
+        std::size_t threads = 1;  ///< The node's limits are shared out among them.
+    };
+
+    explicit FrontDoor(const Parts& parts) : parts_(parts) {}
+    void connect(net::Server& server) { server_ = &server; }
+
+    bool may_accept(const net::RemoteAddress& remote) override;
+    void on_request(net::ConnectionId id, net::HttpRequest& request) override;
+    net::HttpResponse on_bad_request(int status, std::string_view why) override;
+    void on_sign_of_life(net::ConnectionId, net::UserTag tag, net::LifeKind kind) override {
+        parts_.gateway.on_sign_of_life(tag, kind);
+    }
+    bool on_message(net::ConnectionId id, net::UserTag tag, std::string_view text) override {
+        return parts_.gateway.on_message(id, tag, text);
+    }
+    void on_drained(net::ConnectionId, net::UserTag tag) override {
+        parts_.gateway.on_drained(tag);
+    }
+    void on_closed(net::ConnectionId, net::UserTag tag, const net::CloseInfo& info) override {
+        parts_.gateway.on_closed(tag, info);
+    }
+
+    [[nodiscard]] std::uint64_t accepts_refused() const noexcept { return accepts_refused_; }
+
+private:
+    void on_connect(net::ConnectionId id, net::HttpRequest& request);
+    void refuse(net::ConnectionId id, int status, const Error& error);
+
+    Parts parts_;
+    net::Server* server_ = nullptr;
+    TokenBucket accepts_;
+    /// Addresses seen lately. Bounded: emptied when it grows beyond kAddresses.
+    boost::unordered_flat_map<std::string, TokenBucket> by_address_;
+    std::uint64_t accepts_refused_ = 0;
+};
+
+}  // namespace presence::app

@@ -1,0 +1,399 @@
+#include "presence/app/node.h"
+
+#include "presence/app/assets.h"
+#include "presence/app/demo_people.h"
+#include "presence/app/front_door.h"
+#include "presence/auth/api_keys.h"
+#include "presence/auth/jwt_verifier.h"
+#include "presence/auth/mint_token.h"
+#include "presence/auth/resume_hash.h"
+#include "presence/base/log.h"
+#include "presence/core/journal_writer.h"
+#include "presence/core/shard.h"
+#include "presence/gateway/gateway.h"
+#include "presence/net/loop.h"
+#include "presence/net/server.h"
+#include "presence/rules/version.h"
+#include "presence/stores/memory/local_bus.h"
+#include "presence/stores/memory/memory_journal.h"
+#include "presence/stores/memory/memory_profiles.h"
+#include "presence/stores/memory/memory_sessions.h"
+#include "presence/stores/sqlite/database.h"
+#include "presence/stores/sqlite/sqlite_journal.h"
+#include "presence/stores/sqlite/sqlite_profile_store.h"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <thread>
+
+namespace presence::app {
+
+namespace {
+
+/// Everything that belongs to one thread, in the order in which it is built.
+struct Worker {
+    std::unique_ptr<net::Loop> loop;
+    SystemRandom random;
+    std::unique_ptr<MemorySessionStore> sessions;
+    std::unique_ptr<ProfileStore> profiles;
+    std::unique_ptr<JournalSink> thread_journal;
+    std::unique_ptr<Shard> shard;
+    std::unique_ptr<gateway::Gateway> gateway;
+    std::unique_ptr<api::Api> api;
+    std::unique_ptr<FrontDoor> door;
+    std::unique_ptr<net::Server> server;
+    std::thread thread;
+};
+
+/// Runs `work` on a loop's thread and waits for what it returns.
+template <class Work>
+auto ask(net::Loop& loop, Work work) -> decltype(work()) {
+    std::promise<decltype(work())> answer;
+    auto result = answer.get_future();
+    loop.post([&] { answer.set_value(work()); });
+    return result.get();
+}
+
+/// The same for a flow: blocks until the task that `make` returns on the loop's thread is over.
+template <class T, class Make>
+T await_there(net::Loop& loop, Make make) {
+    std::promise<T> answer;
+    auto result = answer.get_future();
+    struct Flow {
+        static Detached go(Make job, std::promise<T>& done) {
+            Task<T> task = job();
+            T value = co_await task;
+            done.set_value(std::move(value));
+        }
+    };
+    loop.post([&answer, make = std::move(make)]() mutable { Flow::go(std::move(make), answer); });
+    return result.get();
+}
+
+net::NetLimits net_limits(const Limits& limits) {
+    net::NetLimits net;
+    net.message_bytes_before_welcome = static_cast<std::uint32_t>(limits.hello_bytes);
+    net.send_queue_bytes = static_cast<std::uint32_t>(limits.send_queue_bytes);
+    net.unadmitted_per_address = static_cast<std::uint32_t>(limits.address_pending);
+    return net;
+}
+
+}  // namespace
+
+struct Node::State {
+    explicit State(NodeConfig from) : config(std::move(from)), origins(config.allowed_origins) {}
+
+    NodeConfig config;
+    SystemClock clock;
+    api::NodeFacts facts;
+    api::Assets assets;
+    api::OriginCheck origins;
+    auth::ApiKeys api_keys;
+    std::unique_ptr<auth::JwtVerifier> tokens;
+    std::unique_ptr<sqlite::Database> database;
+    MemoryProfiles memory_profiles;
+    MemoryJournalState memory_journal;
+    std::unique_ptr<MemorySessions> sessions;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::unique_ptr<LocalBus> bus;
+    std::unique_ptr<Shards> shards;
+    std::unique_ptr<SessionJournal> journal;
+    std::unique_ptr<JournalWriter> journal_writer;
+    CoreCounters journal_counters;
+    std::shared_ptr<net::Listener> listener;
+    std::string address;
+    std::unique_ptr<api::DemoHooks> demo;
+    std::unique_ptr<DemoPeople> people;
+    bool stopped = false;
+
+    Result<bool> open_stores();
+    void build_workers();
+    Result<bool> bring_back();
+    Result<bool> listen();
+    void start_demo();
+    void flush_queues();
+};
+
+Result<bool> Node::State::open_stores() {
+    Result<auth::ApiKeys> keys = auth::ApiKeys::make(config.api_keys);
+    if (!keys) {
+        return keys.error();
+    }
+    api_keys = std::move(*keys);
+    Result<std::unique_ptr<auth::JwtVerifier>> verifier =
+        auth::JwtVerifier::make(config.auth, clock);
+    if (!verifier) {
+        return verifier.error();
+    }
+    tokens = std::move(*verifier);
+    sessions = std::make_unique<MemorySessions>(clock);
+    if (!config.database_path.empty()) {
+        Result<std::unique_ptr<sqlite::Database>> opened =
+            sqlite::Database::open({.path = config.database_path});
+        if (!opened) {
+            return opened.error();
+        }
+        database = std::move(*opened);
+    }
+    return true;
+}
+
+void Node::State::build_workers() {
+    std::vector<Scheduler*> threads;
+    for (std::size_t i = 0; i < config.threads; ++i) {
+        workers.push_back(std::make_unique<Worker>());
+        workers.back()->loop = std::make_unique<net::Loop>(clock);
+        threads.push_back(workers.back()->loop.get());
+    }
+    bus = std::make_unique<LocalBus>(threads);
+    shards = std::make_unique<Shards>(Shards{Homes(threads), {}});
+    net::Loop& first = *workers[0]->loop;
+    if (database) {
+        journal = std::make_unique<SqliteJournal>(*database, first);
+    } else {
+        journal = std::make_unique<MemoryJournal>(memory_journal);
+    }
+    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, config.limits,
+                                                     journal_counters);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        PresenceBus& endpoint = bus->endpoint(i);
+        worker.sessions =
+            std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
+        if (database) {
+            worker.profiles = std::make_unique<SqliteProfileStore>(*database, *worker.loop);
+        } else {
+            worker.profiles =
+                std::make_unique<MemoryProfileStore>(memory_profiles, worker.loop.get());
+        }
+        worker.thread_journal = std::make_unique<ThreadJournal>(*worker.loop, first,
+                                                                *journal_writer, config.limits);
+        worker.shard = std::make_unique<Shard>(
+            ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
+                       endpoint, worker.thread_journal.get(), config.core, config.limits});
+        shards->all.push_back(worker.shard.get());
+    }
+    std::vector<gateway::Gateway*> gateways;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        worker.gateway = std::make_unique<gateway::Gateway>(gateway::GatewayParts{
+            i, *worker.loop, clock, worker.random, *worker.shard, shards->homes, *tokens,
+            &auth::hash_resume_secret, config.core, config.limits});
+        gateways.push_back(worker.gateway.get());
+    }
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        worker.api = std::make_unique<api::Api>(api::ApiParts{
+            i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+            [this](std::string_view key) { return api_keys.matches(key); }, origins, config.core,
+            config.limits, facts, assets, demo.get()});
+        worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
+            clock, *worker.gateway, *worker.api, origins, facts, config.limits, workers.size()});
+        worker.server =
+            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(config.limits));
+        worker.gateway->connect(*worker.server, gateways);
+        worker.api->connect(*worker.server);
+        worker.door->connect(*worker.server);
+        gateway::Gateway* const gateway = worker.gateway.get();
+        worker.loop->set_tick(PresenceService::kTick,
+                              [gateway](const net::Loop::Tick&) { gateway->tick(); });
+        worker.loop->add_batch_end([gateway] { gateway->flush(); });
+    }
+    for (const auto& worker : workers) {
+        worker->thread = std::thread([loop = worker->loop.get()] { loop->run(); });
+    }
+}
+
+Result<bool> Node::State::bring_back() {
+    const std::uint64_t floor = rules::version_floor(clock.wall_now());
+    Result<JournalStart> start = await_there<Result<JournalStart>>(
+        *workers[0]->loop, [&] { return journal->start(floor); });
+    if (!start) {
+        return start.error();
+    }
+    std::map<UserId, std::vector<Session>> by_user;
+    for (OpenSession& open : start->open) {
+        by_user[open.user].push_back(std::move(open.session));
+    }
+    const WallTime last_alive = start->last_alive.value_or(clock.wall_now());
+    for (const auto& worker : workers) {
+        ask(*worker->loop, [&] {
+            worker->shard->service.set_version_floor(start->version_floor);
+            return true;
+        });
+    }
+    for (auto& [user, open] : by_user) {
+        Worker& home = *workers[shards->homes.index_of(user)];
+        await_there<bool>(*home.loop, [&] {
+            return home.shard->service.restore(user, std::move(open), last_alive);
+        });
+    }
+    log::info("restored", "{} users had open sessions", by_user.size());
+    return ask(*workers[0]->loop, [&] {
+        journal_writer->start();
+        return true;
+    });
+}
+
+Result<bool> Node::State::listen() {
+    std::shared_ptr<net::TlsContext> tls;
+    if (!config.tls_certificate.empty()) {
+        Result<std::shared_ptr<net::TlsContext>> loaded =
+            net::TlsContext::load(config.tls_certificate, config.tls_key);
+        if (!loaded) {
+            return loaded.error();
+        }
+        tls = std::move(*loaded);
+    }
+    Result<std::shared_ptr<net::Listener>> opened = net::Listener::open(config.listen);
+    if (!opened) {
+        return opened.error();
+    }
+    listener = std::move(*opened);
+    address = listener->address();
+    facts.ready = true;
+    for (const auto& worker : workers) {
+        ask(*worker->loop, [&] {
+            worker->server->listen(listener, tls);
+            return true;
+        });
+    }
+    return true;
+}
+
+void Node::State::start_demo() {
+    if (!config.demo) {
+        return;
+    }
+    people = std::make_unique<DemoPeople>(clock, *shards);
+    people->start();
+}
+
+Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<Node>> Node::start(NodeConfig config) {
+    auto state = std::make_unique<State>(std::move(config));
+    state->facts.version = PRESENCED_VERSION;
+    state->facts.started_at = state->clock.wall_now();
+    state->assets = load_assets();
+    Result<bool> opened = state->open_stores();
+    if (!opened) {
+        return opened.error();
+    }
+    if (state->config.demo) {
+        state->demo = std::make_unique<api::DemoHooks>();
+        State* const self = state.get();
+        state->demo->token = [self](const UserId& user) {
+            return auth::mint_token(user, Millis{3'600'000}, self->config.demo_secret,
+                                    self->clock.wall_now());
+        };
+        state->demo->people_json = [] { return DemoPeople::people_json(); };
+    }
+    state->build_workers();
+    std::unique_ptr<Node> node(new Node(std::move(state)));
+    Result<bool> back = node->state_->bring_back();
+    if (!back) {
+        return back.error();
+    }
+    Result<bool> listening = node->state_->listen();
+    if (!listening) {
+        return listening.error();
+    }
+    node->state_->start_demo();
+    return node;
+}
+
+Node::~Node() {
+    if (!state_->stopped) {
+        state_->config.core.drain_timeout = Millis{0};
+        drain_and_stop();
+    }
+}
+
+const std::string& Node::address() const noexcept { return state_->address; }
+
+Result<bool> Node::reload(const NodeConfig& config) {
+    Result<bool> reloaded = state_->tokens->reload(config.auth);
+    if (!reloaded) {
+        return reloaded.error();
+    }
+    if (!config.tls_certificate.empty()) {
+        Result<std::shared_ptr<net::TlsContext>> loaded =
+            net::TlsContext::load(config.tls_certificate, config.tls_key);
+        if (!loaded) {
+            return loaded.error();
+        }
+        for (const auto& worker : state_->workers) {
+            worker->loop->post(
+                [server = worker->server.get(), tls = *loaded] { server->reload_tls(tls); });
+        }
+    }
+    return true;
+}
+
+void Node::State::flush_queues() {
+    constexpr int kRounds = 10;
+    for (const auto& worker : workers) {
+        await_there<bool>(*worker->loop, [&] { return worker->shard->last_seen.flush(); });
+        ask(*worker->loop, [&] {
+            static_cast<ThreadJournal&>(*worker->thread_journal).hand_over();
+            return true;
+        });
+    }
+    for (int round = 0; round < kRounds; ++round) {
+        await_there<bool>(*workers[0]->loop, [&] { return journal_writer->flush(); });
+        if (ask(*workers[0]->loop, [&] { return journal_writer->queued() == 0; })) {
+            return;
+        }
+        std::this_thread::sleep_for(Millis{50});
+    }
+}
+
+void Node::drain_and_stop() {
+    State& state = *state_;
+    if (std::exchange(state.stopped, true)) {
+        return;
+    }
+    state.facts.draining = true;
+    if (state.people) {
+        state.people->stop();
+    }
+    std::size_t connections = 0;
+    for (const auto& worker : state.workers) {
+        connections += ask(*worker->loop, [&] {
+            worker->server->stop_accepting();
+            return worker->gateway->connection_count();
+        });
+    }
+    // Two hundred a second is what a neighbour takes in without noticing; the rest of the time is
+    // for closes and queues.
+    const Millis budget = state.config.core.drain_timeout;
+    const Millis window = std::min(budget * 7 / 10,
+                                   Millis{static_cast<std::int64_t>(500 + connections * 5)});
+    for (const auto& worker : state.workers) {
+        worker->loop->post([gateway = worker->gateway.get(), window] { gateway->drain(window); });
+    }
+    const MonoTime deadline = state.clock.now() + window + std::min(budget / 10, Millis{2'500});
+    while (connections > 0 && state.clock.now() < deadline) {
+        std::this_thread::sleep_for(Millis{20});
+        connections = 0;
+        for (const auto& worker : state.workers) {
+            connections +=
+                ask(*worker->loop, [&] { return worker->gateway->connection_count(); });
+        }
+    }
+    state.flush_queues();
+    state.tokens->stop();
+    if (state.database) {
+        state.database->stop();
+    }
+    for (const auto& worker : state.workers) {
+        worker->loop->stop();
+    }
+    for (const auto& worker : state.workers) {
+        worker->thread.join();
+    }
+}
+
+}  // namespace presence::app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "presence/api/api.h"
+#include "presence/auth/auth_config.h"
+#include "presence/core/configs.h"
+#include "presence/core/limits.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace presence::app {
+
+/// Everything that a node is told before it starts. Filled from the configuration.
+struct NodeConfig {
+    std::string listen = "127.0.0.1:8080";
+    std::size_t threads = 1;
+    std::string database_path;  ///< SQLite file; empty: in memory, lost with the process.
+    std::string tls_certificate;
+    std::string tls_key;
+    CoreConfig core;
+    Limits limits;
+    auth::AuthConfig auth;
+    std::vector<std::string> api_keys;
+    std::vector<std::string> allowed_origins;
+    bool demo = false;           ///< Simulated people and tokens for the demo page.
+    std::string demo_secret;     ///< HS256 secret that demo tokens are signed with.
+};
+
+/// One `presenced` process without its signals and its command line: the one place where objects
+/// are made and tied together.
+class Node {
+public:
+    /// Opens the stores, brings back what the life before left, starts the threads and listens.
+    /// When it returns, the node serves.
+    [[nodiscard]] static Result<std::unique_ptr<Node>> start(NodeConfig config);
+    ~Node();
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    /// "127.0.0.1:8080", with the port that was taken.
+    [[nodiscard]] const std::string& address() const noexcept;
+
+    /// Lets everybody go, hands sessions over under grace, writes what is queued, and stops
+    /// (DESIGN rule 33). Blocks for CoreConfig::drain_timeout at most.
+    void drain_and_stop();
+
+    /// Takes what can change live: keys, origins are not among them yet; certificates are.
+    [[nodiscard]] Result<bool> reload(const NodeConfig& config);
+
+private:
+    struct State;
+    explicit Node(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace presence::app
