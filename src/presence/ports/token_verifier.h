@@ -2,6 +2,8 @@
 
 #include "presence/base/ids.h"
 #include "presence/base/result.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
 #include "presence/base/time.h"
 
 #include <optional>
@@ -11,37 +13,45 @@
 
 namespace presence {
 
-/// What the holder of a token may do, PROTOCOL.md section 5. A claim that is missing narrows
-/// nothing.
+/// What the holder of a token may do; the claim `presence` of PROTOCOL.md section 5 narrows it.
 struct TokenRights {
-    std::optional<std::vector<std::string>> rooms;  ///< Patterns; empty optional: any room.
-    bool watch = true;    ///< Look at others.
-    bool status = true;   ///< Change the own status.
-    bool privacy = true;  ///< Change the own rules and blocks.
+    /// Patterns of rooms that may be joined, `*` standing for any text. Empty optional: all rooms.
+    std::optional<std::vector<std::string>> rooms;
+    bool watch = true;    ///< May watch and get others.
+    bool status = true;   ///< May declare a status.
+    bool privacy = true;  ///< May change rules and blocks.
+    friend bool operator==(const TokenRights&, const TokenRights&) = default;
 };
 
-/// What a valid token says.
+/// What a token that was accepted says.
 struct TokenClaims {
-    UserId user;
-    std::optional<WallTime> expires_at;  ///< `exp`, without leeway.
-    std::optional<WallTime> issued_at;   ///< `iat`.
+    UserId user;                         ///< `sub`; has passed check_id.
+    std::optional<WallTime> expires_at;  ///< `exp`; the session ends at that plus leeway().
+    std::optional<WallTime> issued_at;   ///< `iat`, to the millisecond; for revocations.
     TokenRights rights;
 };
 
-/// Tells whether a token is genuine and in force. Any thread; quick (no I/O: keys that come over
-/// the network are fetched in the background).
+/// Tells good tokens from bad ones. One object a process, shared by all threads.
+/// Adapter: auth/jwt_verifier.h.
 class TokenVerifier {
 public:
     virtual ~TokenVerifier() = default;
 
-    /// @retval ErrorCode::unauthorized  Refused, always with the same message, whatever was wrong.
+    /// Decides at once, by the keys at hand; some microseconds, never blocks on the network. A
+    /// token signed with a key that is not known yet is refused, and the key is asked for. Any
+    /// thread.
+    /// @retval ErrorCode::unauthorized  Refused. The message is one and the same whatever the
+    ///                                  reason; the reason is only counted.
     [[nodiscard]] virtual Result<TokenClaims> verify(std::string_view token) const = 0;
 
-    /// How long after `exp` a token is still taken, for clocks that differ.
-    [[nodiscard]] virtual Millis leeway() const = 0;
+    /// The same, but where the key is not known yet it waits for the fetch that may bring it, a
+    /// few seconds at most. Resumes on the thread of `home`, which is the caller's and outlives
+    /// this object's stop().
+    [[nodiscard]] virtual Task<Result<TokenClaims>> verify_patiently(std::string token,
+                                                                     Scheduler& home) const = 0;
 
-    /// Whether `key` is one of the configured API keys, compared in constant time.
-    [[nodiscard]] virtual bool is_api_key(std::string_view key) const = 0;
+    /// How far clocks may differ: a token counts that long beyond its `exp`. Any thread.
+    [[nodiscard]] virtual Millis leeway() const = 0;
 };
 
 }  // namespace presence
