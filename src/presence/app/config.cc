@@ -1,0 +1,317 @@
+#include "presence/app/config.h"
+
+#include "presence/app/config_keys.h"
+#include "presence/app/config_values.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fmt/format.h>
+#include <thread>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+namespace presence::app {
+
+namespace {
+
+Error wrong(std::string message) { return {ErrorCode::bad_request, std::move(message), 0, 0}; }
+
+Error unknown_key(std::string_view name) {
+    const std::string_view nearest = nearest_key(name);
+    return wrong(nearest.empty()
+                     ? fmt::format("{} is no known key; `presenced config` lists all",
+                                   log::quoted(name, 80))
+                     : fmt::format("{} is no known key; did you mean {}?", log::quoted(name, 80),
+                                   nearest));
+}
+
+Result<bool> apply(Config& config, std::string_view name, const ConfigValue& value) {
+    const ConfigKey* const key = find_key(name);
+    if (key == nullptr) {
+        return unknown_key(name);
+    }
+    Result<bool> set = key->set(config, value);
+    if (!set) {
+        const std::string shown =
+            key->secret ? std::string("its value") : fmt::format("{}", fmt::join(value, ","));
+        return wrong(fmt::format("{}: {} {}", name, log::quoted(shown, 80), set.error().message));
+    }
+    return true;
+}
+
+ConfigValue split(std::string_view name, std::string_view text) {
+    const ConfigKey* const key = find_key(name);
+    if (key == nullptr || key->unit != "list of texts") {
+        return {std::string(text)};
+    }
+    ConfigValue items;
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        items.emplace_back(text.substr(0, comma));
+        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    }
+    return items;
+}
+
+Result<std::string> as_text(const toml::node& node) {
+    if (const auto text = node.value_exact<std::string>()) {
+        return *text;
+    }
+    if (const auto number = node.value_exact<std::int64_t>()) {
+        return std::to_string(*number);
+    }
+    if (const auto real = node.value_exact<double>()) {
+        return fmt::format("{}", *real);
+    }
+    if (const auto flag = node.value_exact<bool>()) {
+        return std::string(*flag ? "true" : "false");
+    }
+    return wrong("is of no type that a key takes");
+}
+
+Result<bool> apply_table(Config& config, const toml::table& table, const std::string& prefix) {
+    for (const auto& [name, node] : table) {
+        const std::string full = prefix + std::string(name.str());
+        if (const toml::table* inner = node.as_table()) {
+            Result<bool> applied = apply_table(config, *inner, full + ".");
+            if (!applied) {
+                return applied;
+            }
+            continue;
+        }
+        ConfigValue value;
+        if (const toml::array* array = node.as_array()) {
+            for (const toml::node& item : *array) {
+                Result<std::string> text = as_text(item);
+                if (!text) {
+                    return wrong(full + " " + text.error().message);
+                }
+                value.push_back(std::move(*text));
+            }
+        } else {
+            Result<std::string> text = as_text(node);
+            if (!text) {
+                return wrong(full + " " + text.error().message);
+            }
+            value.push_back(std::move(*text));
+        }
+        Result<bool> applied = apply(config, full, value);
+        if (!applied) {
+            return applied;
+        }
+    }
+    return true;
+}
+
+Result<bool> apply_file(Config& config, const std::string& path) {
+    try {
+        const toml::table table = toml::parse_file(path);
+        return apply_table(config, table, "");
+    } catch (const toml::parse_error& error) {
+        return wrong(fmt::format("{}: line {}: {}", path, error.source().begin.line,
+                                 std::string(error.description())));
+    }
+}
+
+/// PRESENCED_HEARTBEAT_TTL -> heartbeat.ttl; the first `_` parts section and key, as no section's
+/// name holds one.
+std::string key_of_variable(std::string_view name) {
+    std::string key(name);
+    std::ranges::transform(key, key.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    if (find_key(key) == nullptr) {
+        const std::size_t at = key.find('_');
+        if (at != std::string::npos) {
+            key[at] = '.';
+        }
+    }
+    return key;
+}
+
+Result<bool> apply_profile(Config& config) {
+    if (config.profile == "default" || config.profile == "mobile") {
+        config.node.core.heartbeat = {};
+    } else if (config.profile == "collaboration") {
+        config.node.core.heartbeat = {Millis{15'000}, Millis{55'000}, Millis{5'000}};
+    } else {
+        return wrong(fmt::format("heartbeat.profile: {} is none of default, mobile, collaboration",
+                                 log::quoted(config.profile, 80)));
+    }
+    return true;
+}
+
+void apply_dev(Config& config) {
+    config.dev = true;
+    config.node.listen = "127.0.0.1:8080";
+    config.node.auth.secrets = {"dev"};
+    config.node.api_keys = {"dev"};
+    config.node.allowed_origins = {"*"};
+    config.node.core.privacy.last_seen.audience = Audience::everyone;
+}
+
+Result<bool> apply_all(Config& config, const ConfigSources& sources) {
+    if (!sources.file.empty()) {
+        Result<bool> applied = apply_file(config, sources.file);
+        if (!applied) {
+            return applied;
+        }
+    }
+    for (const auto& [name, value] : sources.environment) {
+        const std::string key = key_of_variable(name);
+        Result<bool> applied = apply(config, key, split(key, value));
+        if (!applied) {
+            return wrong(fmt::format("PRESENCED_{}: {}", name, applied.error().message));
+        }
+    }
+    for (const std::string& set : sources.sets) {
+        const std::size_t equals = set.find('=');
+        if (equals == std::string::npos) {
+            return wrong(fmt::format("--set {} is not of the form key=value",
+                                     log::quoted(set, 80)));
+        }
+        const std::string key = set.substr(0, equals);
+        Result<bool> applied = apply(config, key, split(key, set.substr(equals + 1)));
+        if (!applied) {
+            return applied;
+        }
+    }
+    return true;
+}
+
+Result<bool> is_loopback(std::string_view listen) {
+    if (listen.starts_with("127.") || listen.starts_with("[::1]")) {
+        return true;
+    }
+    return wrong(fmt::format("listen is {}, but --dev serves on loopback only", listen));
+}
+
+}  // namespace
+
+Result<bool> validate(const Config& config) {
+    Result<bool> heartbeat = config.node.core.heartbeat.validate();
+    if (!heartbeat) {
+        return heartbeat;
+    }
+    const NodeConfig& node = config.node;
+    if (node.core.presence.idle_after < Millis{1'000}) {
+        return wrong(fmt::format("presence.idle_after is {}, least is 1s",
+                                 show_duration(node.core.presence.idle_after)));
+    }
+    if (node.auth.leeway > Millis{60'000}) {
+        return wrong(
+            fmt::format("auth.leeway is {}, most is 60s", show_duration(node.auth.leeway)));
+    }
+    if (node.auth.secrets.empty() && node.auth.public_keys.empty() && node.auth.jwks.empty()) {
+        return wrong("auth.secret, auth.public_keys and auth.jwks are all empty: no token could "
+                     "ever be checked; set one of them, or start with --dev");
+    }
+    if (config.dev) {
+        Result<bool> loopback = is_loopback(node.listen);
+        if (!loopback) {
+            return loopback;
+        }
+    } else if (std::ranges::find(node.auth.secrets, "dev") != node.auth.secrets.end() ||
+               std::ranges::find(node.api_keys, "dev") != node.api_keys.end()) {
+        return wrong("auth.secret or auth.api_keys is the word dev, which everybody knows");
+    }
+    if (node.tls_certificate.empty() != node.tls_key.empty()) {
+        return wrong("tls.certificate and tls.key go together: one of them is empty");
+    }
+    if (config.store_url != "memory:") {
+        return wrong(fmt::format("store.url: {} is not served by this release; only memory: is",
+                                 log::quoted(config.store_url, 80)));
+    }
+    if (config.database_url != "memory:" && !config.database_url.starts_with("sqlite:")) {
+        return wrong("database.url is neither sqlite:FILE nor memory:");
+    }
+    if (node.limits.hello_bytes > node.limits.message_bytes) {
+        return wrong(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
+                                 node.limits.hello_bytes, node.limits.message_bytes));
+    }
+    constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
+    if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
+        return wrong(fmt::format("log.level: {} is none of debug, info, warning, error, off",
+                                 log::quoted(config.log_level, 80)));
+    }
+    if (config.log_format != "text" && config.log_format != "json") {
+        return wrong(fmt::format("log.format: {} is neither text nor json",
+                                 log::quoted(config.log_format, 80)));
+    }
+    return true;
+}
+
+Result<Config> load_config(const ConfigSources& sources) {
+    // The profile is a default below all single keys, so it must be known first.
+    Config probe;
+    if (sources.dev) {
+        apply_dev(probe);
+    }
+    Result<bool> probed = apply_all(probe, sources);
+    if (!probed) {
+        return probed.error();
+    }
+    Config config;
+    config.profile = probe.profile;
+    Result<bool> profiled = apply_profile(config);
+    if (!profiled) {
+        return profiled.error();
+    }
+    if (sources.dev) {
+        apply_dev(config);
+    }
+    Result<bool> applied = apply_all(config, sources);
+    if (!applied) {
+        return applied.error();
+    }
+    config.node.demo = sources.demo;
+    if (sources.demo && !sources.dev) {
+        return wrong("--demo hands out tokens to anybody, so it needs --dev");
+    }
+    if (!config.node.auth.secrets.empty()) {
+        config.node.demo_secret = config.node.auth.secrets.front();
+    }
+    if (config.node.threads == 0) {
+        config.node.threads = std::max(1U, std::thread::hardware_concurrency());
+    }
+    constexpr std::string_view kSqlite = "sqlite:";
+    if (config.database_url.starts_with(kSqlite)) {
+        const std::filesystem::path file = config.database_url.substr(kSqlite.size());
+        config.node.database_path =
+            (file.is_absolute() ? file : std::filesystem::path(config.data_dir) / file).string();
+    }
+    Result<bool> valid = validate(config);
+    if (!valid) {
+        return valid.error();
+    }
+    return config;
+}
+
+std::string describe_keys() {
+    const Config defaults;
+    std::string text;
+    for (const ConfigKey& key : config_keys()) {
+        text += fmt::format("{} = {}  # {}; {}{}\n", key.name, key.show(defaults), key.unit,
+                            key.doc, key.live ? " (SIGHUP reloads it)" : "");
+    }
+    return text;
+}
+
+std::vector<std::pair<std::string, std::string>> environment_variables() {
+    constexpr std::string_view kPrefix = "PRESENCED_";
+    std::vector<std::pair<std::string, std::string>> found;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        // PRESENCED_BIN and the like are the tests' own and have no section.
+        if (text.starts_with(kPrefix) && equals != std::string_view::npos &&
+            text.substr(0, equals) != "PRESENCED_BIN") {
+            found.emplace_back(text.substr(kPrefix.size(), equals - kPrefix.size()),
+                               text.substr(equals + 1));
+        }
+    }
+    return found;
+}
+
+}  // namespace presence::app

@@ -1,0 +1,105 @@
+#include "presence/app/serve.h"
+
+#include "presence/base/log.h"
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <thread>
+
+namespace presence::app {
+
+namespace {
+
+log::Level level_named(std::string_view name) {
+    return name == "debug"     ? log::Level::debug
+           : name == "info"    ? log::Level::info
+           : name == "warning" ? log::Level::warning
+           : name == "error"   ? log::Level::error
+                               : log::Level::off;
+}
+
+void configure_log(const Config& config) {
+    log::configure(level_named(config.log_level),
+                   config.log_format == "json" ? log::Format::json : log::Format::text);
+}
+
+/// As many descriptors as the system lets us have: each client needs one.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+void reload(Node& node, const ConfigSources& sources) {
+    Result<Config> fresh = load_config(sources);
+    if (!fresh) {
+        log::error("reload_refused", "{}", fresh.error().message);
+        return;
+    }
+    configure_log(*fresh);
+    Result<bool> reloaded = node.reload(fresh->node);
+    if (!reloaded) {
+        log::error("reload_refused", "{}", reloaded.error().message);
+    } else {
+        log::info("reloaded", "the configuration was read anew");
+    }
+}
+
+}  // namespace
+
+int serve(const Config& config, const ConfigSources& sources) {
+    configure_log(config);
+    raise_descriptor_limit();
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        sigaddset(&signals, signal);
+    }
+    // Blocked before any thread starts, so that all threads inherit it and sigwait gets them.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    if (!config.node.database_path.empty()) {
+        std::error_code ignored;
+        std::filesystem::create_directories(
+            std::filesystem::path(config.node.database_path).parent_path(), ignored);
+    }
+    Result<std::unique_ptr<Node>> started = Node::start(config.node);
+    if (!started) {
+        log::error("not_started", "{}", started.error().message);
+        return 1;
+    }
+    Node& node = **started;
+    const bool tls = !config.node.tls_certificate.empty();
+    fmt::print("ready http{}://{}\n", tls ? "s" : "", node.address());
+    std::fflush(stdout);
+    for (;;) {
+        int signal = 0;
+        sigwait(&signals, &signal);
+        if (signal == SIGHUP) {
+            reload(node, sources);
+            continue;
+        }
+        log::info("draining", "signal {}", signal);
+        break;
+    }
+    // A second signal means that somebody does not want to wait.
+    std::thread impatient([&signals] {
+        int signal = SIGHUP;
+        while (signal == SIGHUP) {
+            sigwait(&signals, &signal);
+        }
+        log::warning("ended_at_once", "a second signal {} came", signal);
+        std::_Exit(1);
+    });
+    impatient.detach();
+    node.drain_and_stop();
+    log::info("stopped", "everything that was queued is written");
+    return 0;
+}
+
+}  // namespace presence::app
