@@ -1,0 +1,187 @@
+import { Timer, type Clock } from "./clock.js";
+import { PresenceError } from "./codes.js";
+import { Heartbeat } from "./heartbeat.js";
+import {
+  readServerMessage,
+  SUBPROTOCOL,
+  type ClientRequest,
+  type ServerMessage,
+  type Welcome,
+} from "./protocol.js";
+import { errorOf, Requests, type AnswerHandler } from "./requests.js";
+import type { Transport, TransportConnection } from "./transport.js";
+
+const WELCOME_WITHIN_MS = 10_000;
+const LINK_DEAD = 4408;
+const NO_CODE = 1006;
+
+export interface ConnectionOptions {
+  url: string;
+  transport: Transport;
+  clock: Clock;
+  random: () => number;
+  /** The first message; its id is added. */
+  hello: ClientRequest;
+  /** Extra fields of each heartbeat. */
+  beatFields: () => Record<string, unknown>;
+}
+
+export interface ConnectionEvents {
+  ready(welcome: Welcome): void;
+  message(message: ServerMessage): void;
+  /** The page slept on this connection; until it answers, what is shown may be old. */
+  doubted(): void;
+  /** A heartbeat was answered. */
+  answered(): void;
+  /** Over, and not by `close`. `error` is what the server said before, if anything. */
+  lost(code: number, reason: string, error: PresenceError | undefined): void;
+}
+
+/** One connection from its opening to its end. After the end no event comes and no timer runs. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #events: ConnectionEvents;
+  readonly #requests: Requests;
+  readonly #welcomeTimer: Timer;
+  #socket: TransportConnection | undefined;
+  #heartbeat: Heartbeat | undefined;
+  #helloError: PresenceError | undefined;
+  #isOver = false;
+
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#requests = new Requests(options.clock, (text) => this.#send(text));
+    this.#welcomeTimer = new Timer(options.clock);
+  }
+
+  /** Not part of the constructor, since a transport may fail while it is called. */
+  open(): void {
+    const { url, transport } = this.#options;
+    this.#welcomeTimer.start(WELCOME_WITHIN_MS, () => this.#lose(LINK_DEAD, "no welcome in time"));
+    try {
+      this.#socket = transport(url, SUBPROTOCOL, {
+        opened: () => this.#sayHello(),
+        received: (text) => this.#received(text),
+        closed: (code, reason) => this.#lose(code, reason),
+      });
+    } catch (error) {
+      this.#lose(NO_CODE, String(error));
+    }
+  }
+
+  get isReady(): boolean {
+    return this.#heartbeat !== undefined && !this.#isOver;
+  }
+
+  ask(request: ClientRequest, handler: AnswerHandler): void {
+    this.#requests.ask(request, handler);
+  }
+
+  /** Sends without an id; there is no answer. */
+  tell(request: ClientRequest): void {
+    this.#send(JSON.stringify(request));
+  }
+
+  /** Finds out now whether the link lives. */
+  probe(): void {
+    if (this.#heartbeat?.hasSlept) {
+      this.#events.doubted();
+    }
+    this.#heartbeat?.probe();
+  }
+
+  /** Ends it from this side; no event comes any more. */
+  close(code?: number): void {
+    if (!this.#isOver) {
+      this.#end();
+      this.#socket?.close(code);
+    }
+  }
+
+  #sayHello(): void {
+    if (!this.#isOver) {
+      this.#requests.ask(this.#options.hello, {
+        answered: (message) => this.#welcomed(message),
+        // A refused hello is followed by a close; the close decides what to do.
+        failed: (error) => (this.#helloError = error),
+      });
+    }
+  }
+
+  #welcomed(message: ServerMessage): void {
+    if (this.#isOver || message.type !== "welcome") {
+      return;
+    }
+    const { clock, random } = this.#options;
+    this.#welcomeTimer.stop();
+    this.#heartbeat = new Heartbeat({
+      ...message.heartbeat,
+      clock,
+      random,
+      send: () => this.#beat(),
+      dead: () => this.#lose(LINK_DEAD, "no answer to a heartbeat"),
+    });
+    this.#events.ready(message);
+  }
+
+  #beat(): void {
+    const beat = { type: "heartbeat", ...this.#options.beatFields() };
+    this.#requests.ask(beat, {
+      answered: () => this.#answered(),
+      failed: (error) => {
+        // What the server says is an answer too, such as an error about rates.
+        if (error.code !== "disconnected" && error.code !== "timeout") {
+          this.#answered();
+        }
+      },
+    });
+  }
+
+  #answered(): void {
+    if (!this.#isOver) {
+      this.#heartbeat?.answered();
+      this.#events.answered();
+    }
+  }
+
+  #received(text: string): void {
+    const message = this.#isOver ? undefined : readServerMessage(text);
+    if (message === undefined) {
+      return;
+    }
+    this.#heartbeat?.received();
+    const isAnswer = this.#requests.answer(message);
+    if (message.type === "error" && !isAnswer && this.#heartbeat === undefined) {
+      this.#helloError = errorOf(message);
+    } else if (!isAnswer || message.type === "heartbeatAck" || message.type === "health") {
+      this.#events.message(message);
+    }
+  }
+
+  #send(text: string): void {
+    try {
+      this.#socket?.send(text);
+    } catch {
+      // The socket is closing; its close event follows.
+    }
+  }
+
+  #lose(code: number, reason: string): void {
+    if (this.#isOver) {
+      return;
+    }
+    this.#end();
+    this.#socket?.close(code);
+    this.#events.lost(code, reason, this.#helloError);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#welcomeTimer.stop();
+    this.#heartbeat?.stop();
+    this.#requests.end(
+      new PresenceError("disconnected", "the connection ended", { temporary: true }),
+    );
+  }
+}

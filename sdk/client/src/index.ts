@@ -1,0 +1,39 @@
+export { PresenceClient, type ClientEvents, type ClientOptions } from "./client.js";
+export { systemClock, type Clock, type TimerHandle } from "./clock.js";
+export {
+  closeAction,
+  PresenceError,
+  type CloseAction,
+  type ErrorCode,
+  type ErrorDetails,
+} from "./codes.js";
+export { pageEnvironment, type Environment, type EnvironmentSignals } from "./environment.js";
+export { endOfDay, lastSeenText, type TimedText } from "./last_seen.js";
+export type { ConnectionStatus, LinkState } from "./link.js";
+export type { MapListener, UserListener } from "./presence_map.js";
+export type {
+  Activity,
+  CustomStatus,
+  CustomStatusChange,
+  Declared,
+  DeclaredStatus,
+  Device,
+  DeviceType,
+  Granularity,
+  Health,
+  LastSeen,
+  Limits,
+  OwnStatus,
+  PrivacyMode,
+  PrivacyRule,
+  PrivacyRules,
+  Status,
+  StatusChange,
+  StoreHealth,
+  UserPresence,
+  Welcome,
+  WirePresence,
+} from "./protocol.js";
+export type { GetToken, TokenReason } from "./token_source.js";
+export type { Transport, TransportConnection, TransportHandlers } from "./transport.js";
+export { webSocketTransport } from "./web_socket_transport.js";
