@@ -35,9 +35,10 @@ std::uint32_t next_rank(const std::vector<Session>& sessions) {
 }  // namespace
 
 Task<Result<Attachment>> PresenceService::attach(AttachRequest request) {
-    Result<Attachment> attached =
-        co_await within(parts_.scheduler, parts_.limits.attach_timeout,
-                        attach_locked(std::move(request)), std::string("the store"));
+    std::string what = "the store";
+    Task<Result<Attachment>> attaching = attach_locked(std::move(request));
+    Result<Attachment> attached = co_await within(parts_.scheduler, parts_.limits.attach_timeout,
+                                                  std::move(attaching), std::move(what));
     if (!attached && attached.error().code == ErrorCode::unavailable) {
         ++parts_.counters.attach_timeouts;
     }
@@ -106,27 +107,29 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
             displaced = sessions_.at(**room).id;
         }
     }
-    Result<bool> settled = co_await settle(
-        slot, resumed ? Cause::resume : Cause::connect, [session, displaced](Draft& draft) {
-            if (displaced) {
-                std::erase_if(draft.sessions,
-                              [&](const Session& other) { return other.id == *displaced; });
-            }
-            draft.doubtful = false;
-            if (Session* mine = draft.find(session.id)) {
-                *mine = session;
-            } else {
-                draft.sessions.push_back(session);
-            }
-        });
+    Change edit = [session, displaced](Draft& draft) {
+        if (displaced) {
+            std::erase_if(draft.sessions,
+                          [&](const Session& other) { return other.id == *displaced; });
+        }
+        draft.doubtful = false;
+        if (Session* mine = draft.find(session.id)) {
+            *mine = session;
+        } else {
+            draft.sessions.push_back(session);
+        }
+    };
+    Result<bool> settled =
+        co_await settle(slot, resumed ? Cause::resume : Cause::connect, std::move(edit));
     if (!settled) {
         co_return settled.error();
     }
     if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
         // The caller was told that it failed: what was just made must not outlive that answer.
-        co_await settle(slot, Cause::goodbye, [id = session.id](Draft& draft) {
+        Change undo = [id = session.id](Draft& draft) {
             std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
-        });
+        };
+        co_await settle(slot, Cause::goodbye, std::move(undo));
         co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
     }
     if (displaced) {
@@ -140,8 +143,7 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
                 owner_->end_connection(sessions_.at(other).connection,
                                        replaced ? EndReason::replaced : EndReason::displaced);
             }
-            parts_.counters.grace_returns +=
-                replaced && !sessions_.at(other).connection ? 1U : 0U;
+            parts_.counters.grace_returns += replaced && !sessions_.at(other).connection ? 1U : 0U;
             forget_local(other);
         }
     }
@@ -201,8 +203,7 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     return id;
 }
 
-Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions,
-                                    WallTime last_alive) {
+Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, WallTime last_alive) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
     const WallTime now = parts_.clock.wall_now();
@@ -213,10 +214,11 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions,
         }
         session.grace_until = grace_until;
     }
-    Result<bool> settled = co_await settle(slot, Cause::restart, [sessions](Draft& draft) {
+    Change edit = [sessions](Draft& draft) {
         draft.sessions = sessions;
         draft.doubtful = true;
-    });
+    };
+    Result<bool> settled = co_await settle(slot, Cause::restart, std::move(edit));
     if (!settled) {
         co_return false;
     }

@@ -26,12 +26,13 @@ Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
     if (sessions_.find(session) == nullptr) {
         co_return false;
     }
-    Result<bool> settled = co_await settle(entered.slot(), Cause::close, [=](Draft& draft) {
+    Change edit = [=](Draft& draft) {
         if (Session* mine = draft.find(id)) {
             mine->grace_until = grace_until;
             mine->closed_at = closed_at;
         }
-    });
+    };
+    Result<bool> settled = co_await settle(entered.slot(), Cause::close, std::move(edit));
     co_return settled.has_value();
 }
 
@@ -72,14 +73,15 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
         co_return false;  // Taken over or ended while this waited for its turn.
     }
     const SessionId id = local->id;
-    Result<bool> settled = co_await settle(user, cause, [id, sign](Draft& draft) {
+    Change edit = [id, sign](Draft& draft) {
         if (const Session* mine = draft.find(id)) {
             if (mine->counts) {
                 draft.last_sign = std::max(draft.last_sign, sign);
             }
             std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
         }
-    });
+    };
+    Result<bool> settled = co_await settle(user, cause, std::move(edit));
     local = sessions_.find(session);
     if (local == nullptr) {
         co_return settled.has_value();
@@ -143,11 +145,12 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     }
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
-    Result<bool> settled = co_await settle(slot, Cause::erased, [](Draft& draft) {
+    Change edit = [](Draft& draft) {
         const std::uint64_t revision = draft.declared.revision;
         draft.declared = {};
         draft.declared.revision = revision;
-    });
+    };
+    Result<bool> settled = co_await settle(slot, Cause::erased, std::move(edit));
     if (!settled) {
         co_return settled.error();
     }

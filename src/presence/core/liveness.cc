@@ -42,8 +42,7 @@ void PresenceService::file_user(SlotId slot) {
     User& user = users_.at(slot);
     const MonoTime now = parts_.clock.now();
     if (user.flap) {
-        wheel_.file({slot, true}, std::max(user.flap->shown.quiet_from,
-                                           user.flap->own.quiet_from));
+        wheel_.file({slot, true}, std::max(user.flap->shown.quiet_from, user.flap->own.quiet_from));
         if (user.flap->shown.pending) {
             wheel_.file({slot, true}, user.flap->shown.quiet_from);
         }
@@ -53,8 +52,8 @@ void PresenceService::file_user(SlotId slot) {
     }
     if (user.record) {
         const WallTime wall = parts_.clock.wall_now();
-        if (const auto change = rules::next_change(user.record->presence.declared,
-                                                   user.record->sessions, wall)) {
+        if (const auto change =
+                rules::next_change(user.record->presence.declared, user.record->sessions, wall)) {
             wheel_.file({slot, true}, now + (*change - wall));
         }
     }
@@ -139,11 +138,12 @@ Detached PresenceService::go_idle(SlotId session) {
     const SessionId id = local->id;
     const UserId user = users_.at(local->user).id;
     Entered entered = co_await enter(user);
-    co_await settle(entered.slot(), Cause::idle, [id](Draft& draft) {
+    Change edit = [id](Draft& draft) {
         if (Session* mine = draft.find(id)) {
             mine->idle = true;
         }
-    });
+    };
+    co_await settle(entered.slot(), Cause::idle, std::move(edit));
 }
 
 Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optional<Millis> ago) {
@@ -175,24 +175,24 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     }
     const UserId user_id = user.id;
     Entered entered = co_await enter(user_id);
-    Result<bool> settled =
-        co_await settle(entered.slot(), Cause::activity, [id, idle](Draft& draft) {
-            Session* mine = draft.find(id);
-            if (mine == nullptr) {
-                return;
+    Change edit = [id, idle](Draft& draft) {
+        Session* mine = draft.find(id);
+        if (mine == nullptr) {
+            return;
+        }
+        mine->idle = idle;
+        if (!idle) {
+            mine->counts = true;
+            std::uint32_t rank = 0;
+            for (const Session& other : draft.sessions) {
+                rank = std::max(rank, other.active_rank);
             }
-            mine->idle = idle;
-            if (!idle) {
-                mine->counts = true;
-                std::uint32_t rank = 0;
-                for (const Session& other : draft.sessions) {
-                    rank = std::max(rank, other.active_rank);
-                }
-                if (mine->active_rank < rank || rank == 0) {
-                    mine->active_rank = rank + 1;
-                }
+            if (mine->active_rank < rank || rank == 0) {
+                mine->active_rank = rank + 1;
             }
-        });
+        }
+    };
+    Result<bool> settled = co_await settle(entered.slot(), Cause::activity, std::move(edit));
     co_return settled;
 }
 
@@ -233,8 +233,7 @@ void PresenceService::visit_user(SlotId slot, MonoTime now) {
 Detached PresenceService::settle_expiry(SlotId slot) {
     const UserId id = users_.at(slot).id;
     Entered entered = co_await enter(id);
-    co_await settle(entered.slot(), Cause::status_expiry, [now = parts_.clock.wall_now()](
-                                                              Draft& draft) {
+    Change edit = [now = parts_.clock.wall_now()](Draft& draft) {
         for (Session& session : draft.sessions) {
             if (session.declared_until && *session.declared_until <= now) {
                 session.declared = DeclaredStatus::automatic;
@@ -242,7 +241,8 @@ Detached PresenceService::settle_expiry(SlotId slot) {
             }
             session.custom = unless_over(session.custom, now);
         }
-    });
+    };
+    co_await settle(entered.slot(), Cause::status_expiry, std::move(edit));
 }
 
 }  // namespace presence
