@@ -134,8 +134,10 @@ public:
     // --- Status -----------------------------------------------------------------------------
 
     /// User scope: durable, for all devices, at most at the limited rate.
+    /// @retval ErrorCode::rate_limited  Over the rate, and the caller would not have it deferred.
     [[nodiscard]] Task<Result<StatusOutcome>> change_status(UserId user, StatusChange change,
-                                                            bool limited);
+                                                            bool limited,
+                                                            OverRate over = OverRate::defer);
     /// Session scope.
     [[nodiscard]] Task<Result<StatusOutcome>> change_session_status(SlotId session,
                                                                     StatusChange change);
@@ -213,7 +215,7 @@ private:
 
     // Anti-flap, in announcer.cc
     struct Announcement {
-        PresenceEventRef event;  ///< Null: nothing is to be told now.
+        PresenceEventRef event;              ///< Null: nothing is to be told now.
         std::unique_ptr<FlapWindow> window;  ///< Takes the place of the user's once committed.
     };
     [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,

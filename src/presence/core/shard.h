@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/core/call_budgets.h"
 #include "presence/core/configs.h"
 #include "presence/core/counters.h"
 #include "presence/core/homes.h"
@@ -62,6 +63,7 @@ struct Shard {
     SnapshotReader reader;
     ProfileEditor editor;
     WatchDesk watches;
+    CallBudgets calls;  ///< Of the users whose home this is.
 };
 
 /// All threads of this node, by the index that Homes gives.

@@ -4,6 +4,7 @@
 #include "presence/model/custom_status.h"
 #include "presence/model/status.h"
 
+#include <cstdint>
 #include <optional>
 
 namespace presence {
@@ -14,6 +15,12 @@ struct StatusChange {
     std::optional<WallTime> status_until;
     bool sets_custom = false;
     CustomStatusRef custom;  ///< With sets_custom; null clears it.
+};
+
+/// What is done with a change of one who changes too often.
+enum class OverRate : std::uint8_t {
+    defer,   ///< The newest is applied when the rate allows (RULINGS 12).
+    refuse,  ///< `rate_limited`: the caller has no other answer to give than what stands.
 };
 
 /// What became of it.

@@ -7,7 +7,9 @@ namespace presence {
 namespace {
 
 /// Below it an expiry cannot be meant for the future any more.
-bool is_over(const std::optional<WallTime>& end, WallTime now) { return end && *end <= now; }
+bool is_over(const std::optional<WallTime>& end, WallTime now) {
+    return end && *end <= now;
+}
 
 Result<bool> check(const StatusChange& change, WallTime now) {
     if (is_over(change.status_until, now)) {
@@ -33,7 +35,7 @@ void merge_into(StatusChange& older, StatusChange newer) {
 }  // namespace
 
 Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChange change,
-                                                           bool limited) {
+                                                           bool limited, OverRate over) {
     Result<bool> sound = check(change, parts_.clock.wall_now());
     if (!sound) {
         co_return sound.error();
@@ -44,8 +46,12 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
     const MonoTime now = parts_.clock.now();
     User& user = entered.user();
     if (limited && (user.deferred || !user.status_bucket.take(rate, now))) {
-        ++parts_.counters.status_deferred;
         const Millis wait = user.status_bucket.wait(rate, now);
+        if (over == OverRate::refuse) {
+            co_return Error{ErrorCode::rate_limited, "the status was changed too often",
+                            std::max(wait, Millis{1}).count(), 0};
+        }
+        ++parts_.counters.status_deferred;
         if (user.deferred) {
             merge_into(*user.deferred, std::move(change));
         } else {
@@ -104,9 +110,8 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
         declared.revision = std::max(declared.revision, stored) + 1;
         if (change.status) {
             declared.status = *change.status;
-            declared.expires_at = change.status == DeclaredStatus::automatic
-                                      ? std::nullopt
-                                      : change.status_until;
+            declared.expires_at =
+                change.status == DeclaredStatus::automatic ? std::nullopt : change.status_until;
         }
         if (change.sets_custom) {
             declared.custom = change.custom;
@@ -120,14 +125,14 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
             continue;
         }
         const WallTime acted_at = parts_.clock.wall_now();
-        Result<bool> settled =
-            co_await settle(slot, Cause::status, [declared, acted_at](Draft& draft) {
-                draft.declared = declared;
-                if (!draft.sessions.empty()) {
-                    // Going invisible is an end of the public presence, at this moment.
-                    draft.last_sign = std::max(draft.last_sign, acted_at);
-                }
-            });
+        Change edit = [declared, acted_at](Draft& draft) {
+            draft.declared = declared;
+            if (!draft.sessions.empty()) {
+                // Going invisible is an end of the public presence, at this moment.
+                draft.last_sign = std::max(draft.last_sign, acted_at);
+            }
+        };
+        Result<bool> settled = co_await settle(slot, Cause::status, std::move(edit));
         co_return settled;
     }
     co_return Error{ErrorCode::conflict, "the status is being changed from elsewhere", 1000, 0};
@@ -140,8 +145,8 @@ Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId sessio
         co_return sound.error();
     }
     if (change.status == DeclaredStatus::invisible) {
-        co_return Error{ErrorCode::bad_request,
-                        "status invisible exists only with scope user", 0, 0};
+        co_return Error{ErrorCode::bad_request, "status invisible exists only with scope user", 0,
+                        0};
     }
     LocalSession* local = sessions_.find(session);
     if (local == nullptr) {
@@ -150,7 +155,7 @@ Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId sessio
     const SessionId id = local->id;
     const UserId user = users_.at(local->user).id;
     Entered entered = co_await enter(user);
-    Result<bool> settled = co_await settle(entered.slot(), Cause::status, [=](Draft& draft) {
+    Change edit = [=](Draft& draft) {
         Session* mine = draft.find(id);
         if (mine == nullptr) {
             return;
@@ -163,7 +168,8 @@ Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId sessio
         if (change.sets_custom) {
             mine->custom = change.custom;
         }
-    });
+    };
+    Result<bool> settled = co_await settle(entered.slot(), Cause::status, std::move(edit));
     if (!settled) {
         co_return settled.error();
     }

@@ -1,0 +1,162 @@
+#include "presence/api/api.h"
+
+#include "presence/api/answers.h"
+#include "presence/api/caller.h"
+#include "presence/api/calls.h"
+#include "presence/api/open_pages.h"
+#include "presence/api/request_target.h"
+#include "presence/api/routes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace presence::api {
+
+namespace {
+
+Error token_in_url() {
+    return {ErrorCode::bad_request,
+            "token must not be in the URL, which ends up in logs: send it in the Authorization "
+            "header",
+            0, 0};
+}
+
+/// What the path names, decoded and checked.
+Result<bool> name_parties(AdmittedCall& call, std::optional<std::string> subject) {
+    if (call.route.call == Call::query_presence) {
+        return true;
+    }
+    const char* const fault = subject ? check_id(*subject) : "is badly encoded";
+    if (fault != nullptr) {
+        return Error{ErrorCode::bad_request, std::string("userId ") + fault, 0, 0};
+    }
+    call.user = UserId(std::move(*subject));
+    if (call.route.call == Call::end_session) {
+        std::optional<std::string> session = decode_segment(call.route.session);
+        if (!session) {
+            return Error{ErrorCode::bad_request, "sessionId is badly encoded", 0, 0};
+        }
+        call.session = SessionId(std::move(*session));
+    }
+    return true;
+}
+
+void add_common_headers(net::HttpResponse& answer) {
+    const bool tagged = std::ranges::any_of(
+        answer.headers, [](const auto& header) { return header.first == "ETag"; });
+    answer.headers.emplace_back("Cache-Control", tagged ? "private, no-cache" : "no-store");
+    answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    answer.headers.emplace_back("Referrer-Policy", "no-referrer");
+    answer.headers.emplace_back("Vary", "Origin");
+}
+
+/// The page that calls, if it may; two headers are no origin.
+std::optional<std::string> welcome_origin(const net::HttpRequest& request,
+                                          const OriginCheck& origins) {
+    const auto origin = request.header("origin");
+    if (!origin || request.header_count("origin") > 1 || !origins.allows(*origin)) {
+        return std::nullopt;
+    }
+    return std::string(*origin);
+}
+
+void add_cors_headers(net::HttpResponse& answer, const std::string& origin, bool preflight) {
+    answer.headers.emplace_back("Access-Control-Allow-Origin", origin);
+    if (preflight) {
+        answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
+        answer.headers.emplace_back("Access-Control-Allow-Headers",
+                                    "Authorization, Content-Type, If-None-Match");
+        answer.headers.emplace_back("Access-Control-Max-Age", "600");
+    } else {
+        answer.headers.emplace_back("Access-Control-Expose-Headers", "ETag, Retry-After");
+    }
+}
+
+}  // namespace
+
+struct Api::State {
+    explicit State(const ApiParts& from) : parts(from), pages(from), doorman(from), calls(from) {}
+
+    ApiParts parts;
+    OpenPages pages;
+    Doorman doorman;
+    Calls calls;
+    net::Server* server = nullptr;
+
+    Task<net::HttpResponse> answer(net::HttpRequest request);
+    Task<net::HttpResponse> answer_plain(net::HttpRequest request);
+    Task<Result<net::HttpResponse>> answer_call(Route route, net::HttpRequest request);
+    Detached serve(net::ConnectionId id, net::HttpRequest request);
+};
+
+Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRequest request) {
+    std::optional<std::string> subject = decode_segment(route.user);
+    Result<Caller> caller = co_await doorman.admit(route, subject, request);
+    if (!caller) {
+        co_return caller.error();
+    }
+    AdmittedCall call{route, std::move(*caller), {}, {}, {}};
+    Result<bool> named = name_parties(call, std::move(subject));
+    if (!named) {
+        co_return named.error();
+    }
+    call.request = std::move(request);
+    Result<net::HttpResponse> answer = co_await calls.answer(call);
+    co_return answer;
+}
+
+Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request) {
+    if (request.method == "OPTIONS") {
+        co_return no_content();
+    }
+    if (has_parameter(request.query(), "token")) {
+        co_return error_answer(token_in_url());
+    }
+    const std::string path(request.path());
+    if (const std::optional<Route> route = find_route(request.method, path)) {
+        Result<net::HttpResponse> called = co_await answer_call(*route, std::move(request));
+        if (!called) {
+            co_return error_answer(called.error());
+        }
+        co_return std::move(*called);
+    }
+    if (std::optional<net::HttpResponse> page = pages.answer(request)) {
+        co_return std::move(*page);
+    }
+    co_return error_answer(not_found());
+}
+
+Task<net::HttpResponse> Api::State::answer(net::HttpRequest request) {
+    const bool preflight = request.method == "OPTIONS";
+    const std::optional<std::string> origin = welcome_origin(request, parts.origins);
+    Task<net::HttpResponse> answering = answer_plain(std::move(request));
+    net::HttpResponse response = co_await answering;
+    add_common_headers(response);
+    if (origin) {
+        add_cors_headers(response, *origin, preflight);
+    }
+    co_return response;
+}
+
+Detached Api::State::serve(net::ConnectionId id, net::HttpRequest request) {
+    Task<net::HttpResponse> answering = answer(std::move(request));
+    net::HttpResponse response = co_await answering;
+    server->respond(id, std::move(response));
+}
+
+Api::Api(const ApiParts& parts) : state_(std::make_unique<State>(parts)) {}
+Api::~Api() = default;
+
+void Api::connect(net::Server& server) {
+    state_->server = &server;
+}
+
+Task<net::HttpResponse> Api::answer(net::HttpRequest request) {
+    return state_->answer(std::move(request));
+}
+
+void Api::on_request(net::ConnectionId id, net::HttpRequest& request) {
+    state_->serve(id, std::move(request));
+}
+
+}  // namespace presence::api

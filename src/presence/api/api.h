@@ -1,0 +1,71 @@
+#pragma once
+
+#include "presence/api/node_facts.h"
+#include "presence/api/origin_check.h"
+#include "presence/base/task.h"
+#include "presence/core/shard.h"
+#include "presence/net/server.h"
+#include "presence/ports/token_verifier.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace presence::api {
+
+/// Files that the node serves as they are.
+struct Assets {
+    struct Page {
+        std::string content_type;
+        std::shared_ptr<const std::string> bytes;
+        std::string etag;
+    };
+    std::string protocol_json;                       ///< GET /v1/protocol.json
+    std::string openapi_yaml;                        ///< GET /v1/openapi.yaml
+    std::map<std::string, Page, std::less<>> pages;  ///< By path: "/", "/assets/index.js".
+};
+
+/// What only `serve --dev --demo` answers.
+struct DemoHooks {
+    std::function<Result<std::string>(const UserId&)> token;  ///< GET /demo/token?user=
+    std::function<std::string()> people_json;                 ///< GET /demo/people
+};
+
+struct ApiParts {
+    std::size_t index = 0;  ///< Of this thread.
+    Scheduler& scheduler;
+    const Clock& clock;
+    Shard& shard;  ///< Of this thread.
+    const Shards& shards;
+    const TokenVerifier& tokens;
+    std::function<bool(std::string_view)> is_api_key;
+    const OriginCheck& origins;
+    const CoreConfig& config;
+    const Limits& limits;
+    const NodeFacts& facts;
+    const Assets& assets;
+    const DemoHooks* demo = nullptr;  ///< Null in production: 404.
+};
+
+/// The HTTP side of one thread: PROTOCOL.md section 2 as api/openapi.yaml has it. Answers at once
+/// or later; a client that has left meanwhile is no error. Owner's thread.
+class Api {
+public:
+    explicit Api(const ApiParts& parts);
+    ~Api();
+    Api(const Api&) = delete;
+    Api& operator=(const Api&) = delete;
+
+    void connect(net::Server& server);
+    void on_request(net::ConnectionId id, net::HttpRequest& request);
+    /// What on_request sends. Needs no server.
+    [[nodiscard]] Task<net::HttpResponse> answer(net::HttpRequest request);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace presence::api

@@ -1,0 +1,112 @@
+#include "presence/api/caller.h"
+
+#include "presence/core/records.h"
+
+#include <algorithm>
+
+namespace presence::api {
+
+namespace {
+
+Error unauthorized() {
+    return {ErrorCode::unauthorized, "an Authorization header with a valid Bearer token is needed",
+            0, 0};
+}
+
+/// The token of the one Authorization header, if it is a Bearer one.
+std::optional<std::string> bearer_token(const net::HttpRequest& request) {
+    constexpr std::string_view kScheme = "bearer ";
+    const auto value = request.header("authorization");
+    if (!value || request.header_count("authorization") > 1 || value->size() <= kScheme.size()) {
+        return std::nullopt;
+    }
+    if (!net::same_header_name(value->substr(0, kScheme.size()), kScheme)) {
+        return std::nullopt;
+    }
+    std::string_view token = value->substr(kScheme.size());
+    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+    return std::string(token);
+}
+
+bool may(const TokenClaims& claims, const Route& route, const std::optional<std::string>& subject) {
+    if (route.right != nullptr && !(claims.rights.*route.right)) {
+        return false;
+    }
+    switch (route.callers) {
+        case Callers::any_user:
+            return true;
+        case Callers::user_itself:
+            return subject && *subject == claims.user.text;
+        case Callers::back_ends:
+            return false;
+    }
+    return false;
+}
+
+/// What the user's home says of one call.
+struct Admission {
+    bool revoked = false;
+    Result<bool> in_budget = true;
+};
+
+Task<Result<Admission>> ask_home(Shard& home, UserId user, std::optional<WallTime> issued_at) {
+    Result<ProfileRef> profile = co_await home.editor.profile(user);
+    if (!profile) {
+        co_return profile.error();
+    }
+    Admission admission;
+    admission.revoked = is_revoked(*profile, issued_at);
+    if (!admission.revoked) {
+        admission.in_budget = home.calls.take_call(user, home.limits, home.clock.now());
+    }
+    co_return admission;
+}
+
+}  // namespace
+
+Task<Result<Caller>> Doorman::identify(const net::HttpRequest& request) const {
+    std::optional<std::string> token = bearer_token(request);
+    if (!token) {
+        co_return unauthorized();
+    }
+    if (parts_.is_api_key(*token)) {
+        co_return Caller{};
+    }
+    Result<TokenClaims> claims =
+        co_await parts_.tokens.verify_patiently(std::move(*token), parts_.scheduler);
+    if (!claims) {
+        co_return claims.error();
+    }
+    co_return Caller{std::move(*claims)};
+}
+
+Task<Result<Caller>> Doorman::admit(const Route& route, const std::optional<std::string>& subject,
+                                    const net::HttpRequest& request) const {
+    Result<Caller> caller = co_await identify(request);
+    if (!caller || !caller->user) {
+        co_return caller;
+    }
+    const TokenClaims& claims = *caller->user;
+    Shard& home = parts_.shards.home_of(claims.user);
+    const UserId user = claims.user;
+    const std::optional<WallTime> issued_at = claims.issued_at;
+    Task<Result<Admission>> asking = run_there<Result<Admission>>(
+        parts_.scheduler, home.scheduler,
+        [&home, user, issued_at] { return ask_home(home, user, issued_at); });
+    Result<Admission> admission = co_await asking;
+    if (!admission) {
+        co_return admission.error();
+    }
+    if (admission->revoked) {
+        co_return unauthorized();
+    }
+    if (!may(claims, route, subject)) {
+        co_return Error{ErrorCode::forbidden, "this token does not allow that", 0, 0};
+    }
+    if (!admission->in_budget) {
+        co_return admission->in_budget.error();
+    }
+    co_return caller;
+}
+
+}  // namespace presence::api

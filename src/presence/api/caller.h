@@ -1,0 +1,42 @@
+#pragma once
+
+#include "presence/api/api.h"
+#include "presence/api/routes.h"
+#include "presence/base/task.h"
+#include "presence/net/http.h"
+
+#include <optional>
+
+namespace presence::api {
+
+/// Who calls.
+struct Caller {
+    std::optional<TokenClaims> user;  ///< Empty: a back end.
+
+    /// Whose view the caller gets where it names no viewer; empty: everything.
+    [[nodiscard]] std::optional<UserId> viewer() const {
+        return user ? std::optional(user->user) : std::nullopt;
+    }
+};
+
+/// Tells who calls, whether they may, and whether too often. One thread.
+class Doorman {
+public:
+    explicit Doorman(const ApiParts& parts) : parts_(parts) {}
+
+    /// @param subject  The user that the path names, decoded; empty where it cannot be.
+    /// @retval ErrorCode::unauthorized  No credential, or one that is refused or revoked.
+    /// @retval ErrorCode::forbidden     This caller may not make this call.
+    /// @retval ErrorCode::rate_limited  The user calls too often.
+    /// @retval ErrorCode::unavailable   Whether the token was revoked cannot be told.
+    [[nodiscard]] Task<Result<Caller>> admit(const Route& route,
+                                             const std::optional<std::string>& subject,
+                                             const net::HttpRequest& request) const;
+
+private:
+    [[nodiscard]] Task<Result<Caller>> identify(const net::HttpRequest& request) const;
+
+    ApiParts parts_;
+};
+
+}  // namespace presence::api

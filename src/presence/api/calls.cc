@@ -1,0 +1,66 @@
+#include "presence/api/calls.h"
+
+namespace presence::api {
+
+namespace {
+
+Task<bool> drop_copy(Shard& shard, UserId user) {
+    shard.cache.invalidate(user);
+    co_return true;
+}
+
+}  // namespace
+
+Calls::Calls(const ApiParts& parts) : parts_(parts) {
+    limits_.watch = parts.limits.watch;
+    limits_.custom_status_text = parts.limits.custom_status_text;
+    limits_.list_users = parts.limits.list_users;
+    limits_.query_users = parts.limits.query_users;
+}
+
+Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {
+    switch (call.route.call) {
+        case Call::get_presence:
+            return get_presence(call);
+        case Call::query_presence:
+            return query_presence(call);
+        case Call::get_status:
+        case Call::get_privacy:
+        case Call::get_contacts:
+        case Call::get_blocks:
+            return get_profile(call);
+        case Call::put_status:
+            return put_status(call);
+        case Call::delete_status:
+            return delete_status(call);
+        case Call::put_privacy:
+            return put_privacy(call);
+        case Call::put_contacts:
+        case Call::change_contacts:
+        case Call::put_blocks:
+        case Call::change_blocks:
+            return change_list(call);
+        case Call::list_sessions:
+            return list_sessions(call);
+        case Call::end_session:
+            return end_session(call);
+        case Call::revoke_tokens:
+            return revoke(call);
+        case Call::erase_user:
+            return erase(call);
+        case Call::explain_view:
+            return explain(call);
+    }
+    return get_presence(call);
+}
+
+Task<bool> Calls::forget_copies(UserId user) const {
+    for (Shard* shard : parts_.shards.all) {
+        Task<bool> dropping = run_there<bool>(parts_.scheduler, shard->scheduler,
+                                              [shard, user] { return drop_copy(*shard, user); });
+        co_await dropping;
+    }
+    co_return true;
+}
+
+}  // namespace presence::api

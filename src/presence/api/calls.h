@@ -1,0 +1,71 @@
+#pragma once
+
+#include "presence/api/api.h"
+#include "presence/api/caller.h"
+#include "presence/api/routes.h"
+#include "presence/base/task.h"
+#include "presence/net/http.h"
+#include "presence/protocol/client_message.h"
+
+#include <string>
+
+namespace presence::api {
+
+/// One call whose caller may make it.
+struct AdmittedCall {
+    Route route;
+    Caller caller;
+    UserId user;        ///< That the path names; empty for a query.
+    SessionId session;  ///< Likewise.
+    net::HttpRequest request;
+};
+
+/// The calls themselves. What belongs to a user is done on the user's home thread; views are made
+/// on this one. One thread.
+class Calls {
+public:
+    using Answer = Result<net::HttpResponse>;
+
+    explicit Calls(const ApiParts& parts);
+
+    /// @param call  Outlives the task.
+    [[nodiscard]] Task<Answer> answer(const AdmittedCall& call) const;
+
+private:
+    // Views, in view_calls.cc
+    [[nodiscard]] Task<Answer> get_presence(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> query_presence(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> explain(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> list_sessions(const AdmittedCall& call) const;
+
+    // What users say and who may see it, in profile_calls.cc
+    [[nodiscard]] Task<Answer> get_profile(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> put_status(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> delete_status(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> put_privacy(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> change_list(const AdmittedCall& call) const;
+
+    // For back ends, in admin_calls.cc
+    [[nodiscard]] Task<Answer> end_session(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> revoke(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> erase(const AdmittedCall& call) const;
+
+    /// What is stored about `user` as an answer to the call `call`.
+    [[nodiscard]] net::HttpResponse profile_answer(Call call, const ProfileRef& profile) const;
+    /// Drops every thread's copy of what was stored about the user, so that whoever has the answer
+    /// to a change finds it done, on whichever thread the next call comes in.
+    [[nodiscard]] Task<bool> forget_copies(UserId user) const;
+
+    /// Runs the flow that `make` returns, called with the user's home, on that thread.
+    template <class T, class Make>
+    [[nodiscard]] Task<T> at_home(const UserId& user, Make make) const {
+        Shard& home = parts_.shards.home_of(user);
+        return run_there<T>(parts_.scheduler, home.scheduler,
+                            [&home, make = std::move(make)]() mutable { return make(home); });
+    }
+
+    ApiParts parts_;
+    protocol::ParseLimits limits_;
+};
+
+}  // namespace presence::api

@@ -1,0 +1,118 @@
+#include "presence/api/open_pages.h"
+
+#include "presence/api/answers.h"
+#include "presence/api/request_target.h"
+#include "presence/protocol/json_writer.h"
+
+namespace presence::api {
+
+namespace {
+
+constexpr std::int64_t kProtocolVersion = 1;
+constexpr std::string_view kContentPolicy =
+    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'";
+
+net::HttpResponse status_answer(std::string_view word, int status) {
+    std::string body;
+    protocol::ObjectWriter object(body);
+    object.text("status", word);
+    object.close();
+    return json_answer(std::move(body), status);
+}
+
+net::HttpResponse file_answer(const std::string& bytes, std::string_view content_type,
+                              const net::HttpRequest& request) {
+    net::HttpResponse answer;
+    answer.content_type = content_type;
+    answer.body = bytes;
+    tag_answer(answer, etag_of(bytes), request.header("if-none-match"));
+    return answer;
+}
+
+net::HttpResponse page_answer(const Assets::Page& page, const net::HttpRequest& request) {
+    net::HttpResponse answer;
+    answer.content_type = page.content_type;
+    answer.body = page.bytes;
+    tag_answer(answer, page.etag, request.header("if-none-match"));
+    answer.headers.emplace_back("Content-Security-Policy", kContentPolicy);
+    answer.headers.emplace_back("X-Frame-Options", "DENY");
+    return answer;
+}
+
+}  // namespace
+
+std::optional<net::HttpResponse> OpenPages::answer(const net::HttpRequest& request) const {
+    if (request.method != "GET" && request.method != "HEAD") {
+        return std::nullopt;
+    }
+    const std::string_view path = request.path();
+    if (path == "/healthz") {
+        return status_answer("ok", 200);
+    }
+    if (path == "/readyz") {
+        return readiness();
+    }
+    if (path == "/version") {
+        return version();
+    }
+    if (path == "/v1/protocol.json" && !parts_.assets.protocol_json.empty()) {
+        return file_answer(parts_.assets.protocol_json, "application/json", request);
+    }
+    if (path == "/v1/openapi.yaml" && !parts_.assets.openapi_yaml.empty()) {
+        return file_answer(parts_.assets.openapi_yaml, "application/yaml", request);
+    }
+    if (path == "/demo/token" && parts_.demo != nullptr) {
+        return demo_token(request);
+    }
+    if (path == "/demo/people" && parts_.demo != nullptr) {
+        return json_answer(parts_.demo->people_json());
+    }
+    const auto page = parts_.assets.pages.find(path);
+    if (page != parts_.assets.pages.end()) {
+        return page_answer(page->second, request);
+    }
+    return std::nullopt;
+}
+
+net::HttpResponse OpenPages::readiness() const {
+    if (parts_.facts.draining.load(std::memory_order_relaxed)) {
+        return status_answer("draining", 503);
+    }
+    if (!parts_.facts.ready.load(std::memory_order_relaxed)) {
+        return status_answer("starting", 503);
+    }
+    return status_answer("ready", 200);
+}
+
+net::HttpResponse OpenPages::version() const {
+    std::string body;
+    protocol::ObjectWriter object(body);
+    object.text("name", "presenced");
+    object.text("version", parts_.facts.version);
+    object.integer("protocol", kProtocolVersion);
+    object.close();
+    return json_answer(std::move(body));
+}
+
+net::HttpResponse OpenPages::demo_token(const net::HttpRequest& request) const {
+    const Result<std::optional<std::string>> user = query_value(request.query(), "user");
+    if (!user) {
+        return error_answer(user.error());
+    }
+    const char* const fault = *user ? check_id(**user) : "is needed";
+    if (fault != nullptr) {
+        return error_answer({ErrorCode::bad_request, std::string("user ") + fault, 0, 0});
+    }
+    const Result<std::string> token = parts_.demo->token(UserId(**user));
+    if (!token) {
+        return error_answer(token.error());
+    }
+    std::string body;
+    protocol::ObjectWriter object(body);
+    object.text("token", *token);
+    object.close();
+    return json_answer(std::move(body));
+}
+
+}  // namespace presence::api

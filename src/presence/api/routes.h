@@ -1,0 +1,48 @@
+#pragma once
+
+#include "presence/ports/token_verifier.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace presence::api {
+
+/// The calls that need a credential, one for each operation of api/openapi.yaml.
+enum class Call : std::uint8_t {
+    get_presence,
+    query_presence,
+    get_status,
+    put_status,
+    delete_status,
+    get_privacy,
+    put_privacy,
+    get_contacts,
+    put_contacts,
+    change_contacts,
+    get_blocks,
+    put_blocks,
+    change_blocks,
+    list_sessions,
+    end_session,
+    revoke_tokens,
+    erase_user,
+    explain_view,
+};
+
+/// Which users may make a call; back ends may make all.
+enum class Callers : std::uint8_t { any_user, user_itself, back_ends };
+
+struct Route {
+    Call call = Call::get_presence;
+    Callers callers = Callers::back_ends;
+    bool TokenRights::*right = nullptr;  ///< What the token must allow; null: nothing more.
+    std::string_view user;               ///< As in the path, still encoded.
+    std::string_view session;            ///< Likewise.
+};
+
+/// The call that a request line means; empty: there is no such path, or not with this method. HEAD
+/// is as good as GET. The views are into `path`.
+[[nodiscard]] std::optional<Route> find_route(std::string_view method, std::string_view path);
+
+}  // namespace presence::api

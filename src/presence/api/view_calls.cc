@@ -1,0 +1,156 @@
+// Reading: what viewers may see, and for back ends why.
+
+#include "presence/api/answers.h"
+#include "presence/api/calls.h"
+#include "presence/api/request_target.h"
+#include "presence/core/explain.h"
+#include "presence/protocol/rest_body.h"
+#include "presence/protocol/server_message.h"
+
+#include <algorithm>
+
+namespace presence::api {
+
+namespace {
+
+/// Whose view is wanted.
+/// @retval ErrorCode::forbidden    A user named somebody else.
+/// @retval ErrorCode::bad_request  It is no user id.
+Result<std::optional<UserId>> viewer_of(const AdmittedCall& call) {
+    const Result<std::optional<std::string>> named = query_value(call.request.query(), "viewer");
+    const std::optional<UserId> own = call.caller.viewer();
+    if (own && (!named || (*named && **named != own->text))) {
+        return Error{ErrorCode::forbidden, "a user may name only itself as viewer", 0, 0};
+    }
+    if (!named) {
+        return named.error();
+    }
+    if (!*named) {
+        return own;
+    }
+    if (const char* const fault = check_id(**named)) {
+        return Error{ErrorCode::bad_request, std::string("viewer ") + fault, 0, 0};
+    }
+    return std::optional(UserId(**named));
+}
+
+Task<Result<bool>> take_lookups(Shard& home, UserId user, std::size_t users) {
+    co_return home.calls.take_lookups(user, users, home.limits, home.clock.now());
+}
+
+std::string_view name_of(rules::MergePolicy policy) {
+    switch (policy) {
+        case rules::MergePolicy::most_available:
+            return "most_available";
+        case rules::MergePolicy::least_interruptible:
+            return "least_interruptible";
+        case rules::MergePolicy::most_recent:
+            return "most_recent";
+    }
+    return "most_available";
+}
+
+/// As the encoders take them, oldest first. The result refers to `sessions`.
+std::vector<protocol::SessionFields> fields_of(std::vector<SessionFacts>& sessions) {
+    std::ranges::stable_sort(sessions, {},
+                             [](const SessionFacts& facts) { return facts.session.connected_at; });
+    std::vector<protocol::SessionFields> fields;
+    fields.reserve(sessions.size());
+    for (const SessionFacts& facts : sessions) {
+        fields.push_back({facts.session, facts.last_heartbeat, {}});
+    }
+    return fields;
+}
+
+}  // namespace
+
+Task<Calls::Answer> Calls::get_presence(const AdmittedCall& call) const {
+    Result<std::optional<UserId>> viewer = viewer_of(call);
+    if (!viewer) {
+        co_return viewer.error();
+    }
+    std::vector<UserId> users{call.user};
+    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(*viewer, std::move(users));
+    if (!seen) {
+        co_return seen.error();
+    }
+    std::string body = protocol::encode_presence(parts_.shard.reader.view(seen->front()));
+    const std::string etag = etag_of(body);
+    net::HttpResponse answer = json_answer(std::move(body));
+    tag_answer(answer, etag, call.request.header("if-none-match"));
+    co_return answer;
+}
+
+Task<Calls::Answer> Calls::query_presence(const AdmittedCall& call) const {
+    Result<std::optional<UserId>> viewer = viewer_of(call);
+    if (!viewer) {
+        co_return viewer.error();
+    }
+    Result<std::vector<UserId>> users = protocol::parse_query_body(call.request.body, limits_);
+    if (!users) {
+        co_return users.error();
+    }
+    if (call.caller.user) {
+        const UserId caller = call.caller.user->user;
+        const std::size_t count = users->size();
+        Task<Result<bool>> taking = at_home<Result<bool>>(
+            caller, [caller, count](Shard& home) { return take_lookups(home, caller, count); });
+        Result<bool> taken = co_await taking;
+        if (!taken) {
+            co_return taken.error();
+        }
+    }
+    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(*viewer, std::move(*users));
+    if (!seen) {
+        co_return seen.error();
+    }
+    std::vector<std::string> presences;
+    presences.reserve(seen->size());
+    for (const Seen& one : *seen) {
+        presences.push_back(protocol::encode_presence(parts_.shard.reader.view(one)));
+    }
+    const std::vector<std::string_view> pieces(presences.begin(), presences.end());
+    co_return json_answer(protocol::encode_query_body(pieces, parts_.clock.wall_now()));
+}
+
+Task<Calls::Answer> Calls::list_sessions(const AdmittedCall& call) const {
+    using Facts = Result<std::vector<SessionFacts>>;
+    Task<Facts> listing = at_home<Facts>(
+        call.user, [user = call.user](Shard& home) { return home.service.sessions_of(user); });
+    Facts sessions = co_await listing;
+    if (!sessions) {
+        co_return sessions.error();
+    }
+    co_return json_answer(
+        protocol::encode_sessions_body(fields_of(*sessions), parts_.clock.wall_now()));
+}
+
+Task<Calls::Answer> Calls::explain(const AdmittedCall& call) const {
+    Result<std::optional<UserId>> viewer = viewer_of(call);
+    if (!viewer) {
+        co_return viewer.error();
+    }
+    if (!*viewer) {
+        co_return Error{ErrorCode::bad_request, "viewer is needed", 0, 0};
+    }
+    const UserId looker = **viewer;
+    Task<Result<Explanation>> explaining = at_home<Result<Explanation>>(
+        call.user,
+        [looker, user = call.user](Shard& home) { return explain_view(home, looker, user); });
+    Result<Explanation> why = co_await explaining;
+    if (!why) {
+        co_return why.error();
+    }
+    const std::vector<protocol::SessionFields> sessions = fields_of(why->sessions);
+    std::vector<protocol::ExplainedCheck> checks;
+    for (const rules::RuleCheck& check : why->checks) {
+        checks.push_back({check.attribute, check.check, check.passes, check.why});
+    }
+    const std::string view = protocol::encode_presence(why->view);
+    const protocol::ExplanationFields fields{
+        looker,        call.user,   view,  sessions, name_of(parts_.config.presence.merge.policy),
+        why->declared, why->merged, checks};
+    co_return json_answer(protocol::encode_explanation_body(fields, parts_.clock.wall_now()));
+}
+
+}  // namespace presence::api
