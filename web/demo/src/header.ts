@@ -1,0 +1,52 @@
+import type { PresenceClient } from "@presenced/client";
+import { h, setText } from "./dom.js";
+import type { Lab } from "./lab.js";
+import { seconds } from "./words.js";
+
+/** Name of the page, state of the connection, health of the server. */
+export class Header {
+  readonly element: HTMLElement;
+  readonly #client: PresenceClient;
+  readonly #lab: Lab;
+  readonly #connection = h("span", { class: "pill", role: "status" });
+  readonly #health = h("span", { class: "pill" });
+
+  constructor(client: PresenceClient, lab: Lab, onSwitch: () => void) {
+    this.#client = client;
+    this.#lab = lab;
+    this.element = h(
+      "header",
+      {},
+      h("h1", {}, h("span", { class: "logo", "aria-hidden": "true" }), "presenced"),
+      h("div", { class: "pills" }, this.#connection, this.#health),
+      h("button", { type: "button", class: "quiet", text: "Be someone else", onclick: onSwitch }),
+    );
+  }
+
+  show(): void {
+    const [text, tone] = this.#connectionText();
+    setText(this.#connection, text);
+    this.#connection.dataset["tone"] = tone;
+    const store = this.#client.health?.store;
+    setText(this.#health, store === undefined ? "Server: ?" : `Server: ${store}`);
+    this.#health.dataset["tone"] = store === "ok" ? "good" : store === "down" ? "bad" : "warn";
+  }
+
+  #connectionText(): [string, string] {
+    const { state, retryAt } = this.#client.connection;
+    if (this.#lab.leaving === "dropped") {
+      return ["Network dropped", "bad"];
+    }
+    if (this.#lab.leaving === "signedOut") {
+      return ["Signed out", "warn"];
+    }
+    if (state === "ready") {
+      return ["Connected", "good"];
+    }
+    if (state === "disconnected") {
+      return ["Not connected", "bad"];
+    }
+    const waitMs = (retryAt ?? 0) - Date.now();
+    return waitMs > 0 ? [`Trying again in ${seconds(waitMs)}`, "warn"] : ["Connecting …", "warn"];
+  }
+}

@@ -1,0 +1,118 @@
+import type { PresenceClient } from "@presenced/client";
+import { h, setText } from "./dom.js";
+import { seconds } from "./words.js";
+
+export interface LabActions {
+  drop(): void;
+  close(): void;
+  signOut(): void;
+  reconnect(): void;
+}
+
+/** How the user left, where the user did. */
+export type Leaving = "dropped" | "closed" | "signedOut";
+
+/** Buttons that lose the connection in each way, and what others see meanwhile. */
+export class Lab {
+  readonly element: HTMLElement;
+  readonly #client: PresenceClient;
+  readonly #bar = h("meter", { min: "0", max: "1", "aria-label": "Time left until offline" });
+  readonly #text = h("p", { class: "lease-text", id: "lease" });
+  readonly #buttons: Record<keyof LabActions, HTMLButtonElement>;
+  #lastBeatAt = 0;
+  #answeredMs: number | undefined;
+  #leaving: { how: Leaving; at: number } | undefined;
+
+  constructor(client: PresenceClient, actions: LabActions) {
+    this.#client = client;
+    const button = (text: string, hint: string, act: () => void) =>
+      h("button", { type: "button", onclick: act }, text, h("span", { class: "hint", text: hint }));
+    this.#buttons = {
+      drop: button("Drop the network without goodbye", "a silent death", actions.drop),
+      close: button("Close abruptly", "no bye: the grace begins", actions.close),
+      signOut: button("Sign out", "bye: offline at once", actions.signOut),
+      reconnect: button("Reconnect", "resumes the session if it lives", actions.reconnect),
+    };
+    this.#buttons.reconnect.classList.add("primary");
+    this.element = h(
+      "section",
+      { class: "card lab", "aria-labelledby": "lab-title" },
+      h("h2", { id: "lab-title", text: "Your connection" }),
+      this.#bar,
+      this.#text,
+      h("div", { class: "lab-buttons" }, ...Object.values(this.#buttons)),
+    );
+  }
+
+  get leaving(): Leaving | undefined {
+    return this.#leaving?.how;
+  }
+
+  /** Any frame that went out is a sign of life. */
+  beat(): void {
+    this.#lastBeatAt = Date.now();
+  }
+
+  answered(): void {
+    this.#answeredMs = Date.now() - this.#lastBeatAt;
+  }
+
+  leave(how: Leaving | undefined): void {
+    this.#leaving = how === undefined ? undefined : { how, at: Date.now() };
+    this.show();
+  }
+
+  /** Draws the time that is left; called several times a second. */
+  show(): void {
+    const session = this.#client.session;
+    const isReady = this.#client.connection.state === "ready";
+    const isHere = isReady && this.#leaving === undefined;
+    this.#buttons.drop.disabled = !isHere;
+    this.#buttons.close.disabled = !isHere;
+    this.#buttons.signOut.disabled = !isHere;
+    this.#buttons.reconnect.disabled = isHere;
+    const ttlMs = session?.heartbeat.ttlMs ?? 0;
+    const silentMs = Date.now() - this.#lastBeatAt;
+    switch (this.#leaving?.how) {
+      case "dropped":
+        this.#tell(silentMs, ttlMs, `No heartbeat for ${seconds(silentMs)}`);
+        break;
+      case "closed": {
+        const goneMs = Date.now() - this.#leaving.at;
+        this.#tell(goneMs, session?.graceMs ?? 0, `Closed ${seconds(goneMs)} ago, in grace`);
+        break;
+      }
+      case "signedOut":
+        this.#set(0, "Signed out: others saw you go offline at once.");
+        break;
+      default:
+        if (isReady) {
+          const answer = this.#answeredMs === undefined ? "" : `, answered in ${this.#answeredMs} ms`;
+          this.#set(left(silentMs, ttlMs), `Last heartbeat ${seconds(silentMs)} ago${answer}`);
+        } else if (session !== undefined) {
+          this.#tell(silentMs, ttlMs, `No connection, silent for ${seconds(silentMs)}`);
+        } else {
+          this.#set(0, "Not connected yet");
+        }
+    }
+  }
+
+  #tell(goneMs: number, allowedMs: number, what: string): void {
+    const leftMs = allowedMs - goneMs;
+    const outcome =
+      leftMs > 0
+        ? `, offline in ${seconds(leftMs)}. Others still see you.`
+        : `. For ${seconds(-leftMs)} others have seen you offline.`;
+    this.#set(left(goneMs, allowedMs), what + outcome);
+  }
+
+  #set(value: number, text: string): void {
+    this.#bar.value = value;
+    this.#bar.dataset["level"] = value > 0.4 ? "good" : value > 0 ? "low" : "none";
+    setText(this.#text, text);
+  }
+}
+
+function left(goneMs: number, allowedMs: number): number {
+  return allowedMs === 0 ? 0 : Math.min(1, Math.max(0, 1 - goneMs / allowedMs));
+}

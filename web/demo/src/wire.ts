@@ -1,0 +1,75 @@
+import { webSocketTransport, type Transport, type TransportConnection } from "@presenced/client";
+
+/** What goes over the wire, as far as the page tells of it. */
+export interface WireEvents {
+  sent(type: string): void;
+  received(type: string): void;
+}
+
+/**
+ * The WebSocket with a switch. Dropped, it is like a cable that was cut: nothing goes out, nothing
+ * comes in, no close is sent, and a new connection does not come about. The server notices nothing
+ * until it has missed the heartbeats.
+ */
+export class Wire {
+  readonly #open = webSocketTransport();
+  readonly #events: WireEvents;
+  /** Sockets that the client has given up while the wire was cut; they stay open and mute. */
+  readonly #orphans = new Set<TransportConnection>();
+  #isCut = false;
+
+  constructor(events: WireEvents) {
+    this.#events = events;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  mend(): void {
+    this.#isCut = false;
+    for (const orphan of this.#orphans) {
+      orphan.close();
+    }
+    this.#orphans.clear();
+  }
+
+  readonly transport: Transport = (url, subprotocol, handlers) => {
+    if (this.#isCut) {
+      return { send: () => {}, close: () => {} };
+    }
+    const connection = this.#open(url, subprotocol, {
+      opened: () => this.#isCut || handlers.opened(),
+      received: (text) => {
+        if (!this.#isCut) {
+          this.#events.received(typeOf(text));
+          handlers.received(text);
+        }
+      },
+      closed: (code, reason) => this.#isCut || handlers.closed(code, reason),
+    });
+    return {
+      send: (text) => {
+        if (!this.#isCut) {
+          this.#events.sent(typeOf(text));
+          connection.send(text);
+        }
+      },
+      close: (code) => {
+        if (this.#isCut) {
+          this.#orphans.add(connection);
+        } else {
+          connection.close(code);
+        }
+      },
+    };
+  };
+}
+
+function typeOf(text: string): string {
+  return (JSON.parse(text) as { type: string }).type;
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from "vite";
+
+// Relative addresses and no inlined file: the server may stand behind any path, and its policy
+// allows neither inline scripts nor inline styles.
+export default defineConfig({
+  base: "./",
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        entryFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]",
+      },
+    },
+  },
+  server: {
+    // `npm run dev` beside `presenced serve --dev --demo`.
+    proxy: {
+      "/v1": { target: "http://127.0.0.1:8080", ws: true },
+      "/demo": "http://127.0.0.1:8080",
+    },
+  },
+});
