@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+/// In these tests a condition with || or && stands in parentheses of its own: RC_ASSERT takes it
+/// apart otherwise, and evaluates both sides.
+///
 /// Arbitrary people around test::kNow. The ranges are narrow on purpose, so that equal times, names
 /// and ends that meet `now` come up often.
 namespace presence::rules::test {

@@ -133,8 +133,8 @@ RC_GTEST_PROP(MergeRules, NothingChangesBeforeTheNextChange, ()) {
     const auto config = *any_merge_config();
     const auto next = next_change(declared, sessions, kNow);
     const WallTime later = kNow + Millis{*rc::gen::inRange<std::int64_t>(0, 200'000)};
-    RC_PRE(!next || later < *next);
-    RC_ASSERT(!next || *next > kNow);
+    RC_PRE((!next || later < *next));
+    RC_ASSERT((!next || *next > kNow));
     RC_ASSERT(
         alike(merge(declared, sessions, config, kNow), merge(declared, sessions, config, later)));
 }

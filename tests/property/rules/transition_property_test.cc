@@ -47,26 +47,26 @@ RC_GTEST_PROP(TransitionRules, AVersionGrowsExactlyWithItsFace, ()) {
         RC_ASSERT(t.shown_changed == !(before.shown == t.after.shown));
         RC_ASSERT((t.after.shown_version > before.shown_version) == t.shown_changed);
         RC_ASSERT((t.after.own_version > before.own_version) == t.own_changed);
-        RC_ASSERT(t.shown_changed || t.after.shown_version == before.shown_version);
-        RC_ASSERT(t.own_changed || t.after.own_version == before.own_version);
-        RC_ASSERT(!t.shown_changed || t.after.shown_version.value >= step.facts.version_floor);
+        RC_ASSERT((t.shown_changed || t.after.shown_version == before.shown_version));
+        RC_ASSERT((t.own_changed || t.after.own_version == before.own_version));
+        RC_ASSERT((!t.shown_changed || t.after.shown_version.value >= step.facts.version_floor));
     });
 }
 
 RC_GTEST_PROP(TransitionRules, WhatTheOthersSeeChangesTheUserSeesToo, ()) {
     live(12,
-         [](const Step&, const Transition& t) { RC_ASSERT(!t.shown_changed || t.own_changed); });
+         [](const Step&, const Transition& t) { RC_ASSERT((!t.shown_changed || t.own_changed)); });
 }
 
 RC_GTEST_PROP(TransitionRules, LastSeenMovesOnlyAtAnEndNeverBackNeverBeyondNow, ()) {
     live(12, [](const Step& step, const Transition& t) {
-        RC_ASSERT(t.ended || t.after.last_seen == step.before.last_seen);
+        RC_ASSERT((t.ended || t.after.last_seen == step.before.last_seen));
         if (t.after.last_seen) {
             RC_ASSERT(*t.after.last_seen <= step.facts.now);
-            RC_ASSERT(!step.before.last_seen || *t.after.last_seen >= *step.before.last_seen);
+            RC_ASSERT((!step.before.last_seen || *t.after.last_seen >= *step.before.last_seen));
         }
-        RC_ASSERT(!t.ended || t.after.last_seen);
-        RC_ASSERT(!(t.began && t.ended));
+        RC_ASSERT((!t.ended || t.after.last_seen));
+        RC_ASSERT((!(t.began && t.ended)));
     });
 }
 
@@ -105,7 +105,7 @@ RC_GTEST_PROP(TransitionRules, TheInvisibleLeaveNoTrace, ()) {
         step.declared.expires_at.reset();
         step.merged = merge(step.declared, *any_sessions(), *any_merge_config(), now);
         const Transition t = advance(step.before, step.merged, step.declared, step.facts);
-        RC_ASSERT(!t.shown_changed && !t.began && !t.ended);
+        RC_ASSERT((!t.shown_changed && !t.began && !t.ended));
         hiding = t.after;
         now = now + 10s;
     }
@@ -130,7 +130,7 @@ RC_GTEST_PROP(VersionRules, TheNextIsAboveThePreviousAndNotBelowTheFloor, ()) {
     const Version next = next_version(previous, floor);
     RC_ASSERT(next > previous);
     RC_ASSERT(next.value >= floor);
-    RC_ASSERT(next.value == previous.value + 1 || next.value == floor);
+    RC_ASSERT((next.value == previous.value + 1 || next.value == floor));
 }
 
 }  // namespace

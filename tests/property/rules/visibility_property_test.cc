@@ -48,8 +48,8 @@ RC_GTEST_PROP(JudgeRules, ReciprocityNeverShowsMore, ()) {
     const Verdict mutual = pair.forth();
     pair.defaults.reciprocity = false;
     const Verdict one_way = pair.forth();
-    RC_ASSERT(!mutual.online() || one_way.online());
-    RC_ASSERT(!mutual.last_seen() || one_way.last_seen());
+    RC_ASSERT((!mutual.online() || one_way.online()));
+    RC_ASSERT((!mutual.last_seen() || one_way.last_seen()));
 }
 
 RC_GTEST_PROP(JudgeRules, ABlockHidesEverythingBothWays, ()) {
@@ -68,7 +68,7 @@ RC_GTEST_PROP(JudgeRules, ABlockHidesEverythingBothWays, ()) {
 
 RC_GTEST_PROP(JudgeRules, LastSeenImpliesOnline, ()) {
     const Pair pair;
-    RC_ASSERT(!pair.forth().last_seen() || pair.forth().online());
+    RC_ASSERT((!pair.forth().last_seen() || pair.forth().online()));
     RC_ASSERT(!pair.forth().own());
     RC_ASSERT(!pair.forth().unread());
 }
@@ -107,7 +107,7 @@ RC_GTEST_PROP(JudgeRules, TheVerdictIsThatOfTheRuleAsWritten, ()) {
                 allows(pair.the_viewer(), pair.the_subject(), online));
     };
     RC_ASSERT(pair.forth().online() == sees(true));
-    RC_ASSERT(pair.forth().last_seen() == (sees(true) && sees(false)));
+    RC_ASSERT((pair.forth().last_seen() == (sees(true) && sees(false))));
 }
 
 RC_GTEST_PROP(ExplainRules, AllChecksPassExactlyWhereTheAttributeIsGiven, ()) {
@@ -181,17 +181,17 @@ RC_GTEST_PROP(ViewRules, EachPartOfAViewAppearsOnlyWhereItBelongs, ()) {
     const Viewing viewing = *any_viewing();
     const auto view = view_for(kSubject, &presence, verdict, viewing);
     const bool there = view.status() != Status::offline && view.status() != Status::unknown;
-    RC_ASSERT(!view.since() || view.status() == Status::away || view.status() == Status::busy ||
-              view.status() == Status::dnd);
-    RC_ASSERT(!view.since() || view.since()->ms() % 60'000 == 0);
-    RC_ASSERT(!view.custom() || there);
+    RC_ASSERT((!view.since() || view.status() == Status::away || view.status() == Status::busy ||
+               view.status() == Status::dnd));
+    RC_ASSERT((!view.since() || view.since()->ms() % 60'000 == 0));
+    RC_ASSERT((!view.custom() || there));
     RC_ASSERT(same(view.custom(), unless_over(view.custom(), viewing.now)));
-    RC_ASSERT(!view.devices() || (there && viewing.show_devices && view.devices()->bits != 0));
-    RC_ASSERT(!view.last_seen() || view.status() == Status::offline);
+    RC_ASSERT((!view.devices() || (there && viewing.show_devices && view.devices()->bits != 0)));
+    RC_ASSERT((!view.last_seen() || view.status() == Status::offline));
     RC_ASSERT(view.declared().has_value() == verdict.own());
-    RC_ASSERT(!view.declared() || !view.declared()->expires_at ||
-              *view.declared()->expires_at > viewing.now);
-    RC_ASSERT(!viewing.store_down || view.status() == Status::unknown || verdict == Verdict());
+    RC_ASSERT((!view.declared() || !view.declared()->expires_at ||
+               *view.declared()->expires_at > viewing.now));
+    RC_ASSERT((!viewing.store_down || view.status() == Status::unknown || verdict == Verdict()));
 }
 
 /// Whatever the seconds are, the answer is the same from a minute on: they cannot be found out by
@@ -215,7 +215,7 @@ RC_GTEST_PROP(LastSeenRules, ClassesOnlyAge, ()) {
     const auto later = last_seen_view(seen, seen + std::max(a, b));
     RC_ASSERT(earlier.granularity <= later.granularity);
     RC_ASSERT(later.at.has_value() == (later.granularity <= Granularity::recent));
-    RC_ASSERT(!later.at || *later.at <= seen);
+    RC_ASSERT((!later.at || *later.at <= seen));
 }
 
 }  // namespace
