@@ -45,6 +45,7 @@ export class App {
       close: () => this.#close(),
       signOut: () => this.#signOut(),
       reconnect: () => this.#reconnect(),
+      gone: (text) => this.#timeline.add(text, "bad"),
     });
     this.#header = new Header(this.#client, this.#lab, onSwitch);
     const custom = new CustomStatusDialog(this.#client, userId, async (customStatus) => {
@@ -75,9 +76,9 @@ export class App {
       h(
         "main",
         { class: "columns" },
-        h("div", { class: "column side" }, this.#me.element, this.#lab.element),
+        this.#me.element,
         this.#contacts.element,
-        this.#timeline.element,
+        h("div", { class: "right" }, this.#lab.element, this.#timeline.element),
       ),
       custom.element,
       privacy.element,

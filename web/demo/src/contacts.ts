@@ -101,6 +101,7 @@ export class Contacts {
   readonly #roster: Roster;
   readonly #actions: ContactActions;
   readonly #rows = new Map<string, Row>();
+  readonly #stale = h("span", { class: "hint", text: " · as last known", hidden: true });
   readonly #groups = GROUPS.map(({ title, statuses }) => ({
     statuses,
     count: h("span", { class: "count" }),
@@ -137,7 +138,7 @@ export class Contacts {
     this.element = h(
       "section",
       { class: "card contacts", "aria-labelledby": "people-title" },
-      h("h2", { id: "people-title", text: "People" }),
+      h("h2", { id: "people-title" }, "People", this.#stale),
       ...this.#groups.flatMap((group) => [
         h("h3", {}, `${group.title} `, group.count),
         group.list,
@@ -162,6 +163,7 @@ export class Contacts {
     const places = new Map<HTMLElement, HTMLElement[]>(
       this.#groups.map((group) => [group.list, []]),
     );
+    this.#stale.hidden = !ordered.some((userId) => this.#client.presence(userId).stale);
     for (const userId of ordered) {
       const presence = this.#client.presence(userId);
       const row = this.#row(userId);

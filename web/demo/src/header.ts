@@ -19,7 +19,7 @@ export class Header {
       {},
       h("h1", {}, h("span", { class: "logo", "aria-hidden": "true" }), "presenced"),
       h("div", { class: "pills" }, this.#connection, this.#health),
-      h("button", { type: "button", class: "quiet", text: "Be someone else", onclick: onSwitch }),
+      h("button", { type: "button", class: "quiet", text: "Switch person", onclick: onSwitch }),
     );
   }
 

@@ -7,6 +7,8 @@ export interface LabActions {
   close(): void;
   signOut(): void;
   reconnect(): void;
+  /** The time ran out: from now on others see the user offline. */
+  gone(text: string): void;
 }
 
 /** How the user left, where the user did. */
@@ -18,13 +20,15 @@ export class Lab {
   readonly #client: PresenceClient;
   readonly #bar = h("meter", { min: "0", max: "1", "aria-label": "Time left until offline" });
   readonly #text = h("p", { class: "lease-text", id: "lease" });
-  readonly #buttons: Record<keyof LabActions, HTMLButtonElement>;
+  readonly #buttons: Record<"drop" | "close" | "signOut" | "reconnect", HTMLButtonElement>;
+  readonly #actions: LabActions;
   #lastBeatAt = 0;
   #answeredMs: number | undefined;
-  #leaving: { how: Leaving; at: number } | undefined;
+  #leaving: { how: Leaving; at: number; isGone: boolean } | undefined;
 
   constructor(client: PresenceClient, actions: LabActions) {
     this.#client = client;
+    this.#actions = actions;
     const button = (text: string, hint: string, act: () => void) =>
       h("button", { type: "button", onclick: act }, text, h("span", { class: "hint", text: hint }));
     this.#buttons = {
@@ -58,7 +62,7 @@ export class Lab {
   }
 
   leave(how: Leaving | undefined): void {
-    this.#leaving = how === undefined ? undefined : { how, at: Date.now() };
+    this.#leaving = how === undefined ? undefined : { how, at: Date.now(), isGone: false };
     this.show();
   }
 
@@ -79,7 +83,7 @@ export class Lab {
         break;
       case "closed": {
         const goneMs = Date.now() - this.#leaving.at;
-        this.#tell(goneMs, session?.graceMs ?? 0, `Closed ${seconds(goneMs)} ago, in grace`);
+        this.#tell(goneMs, session?.graceMs ?? 0, `Closed ${seconds(goneMs)} ago`);
         break;
       }
       case "signedOut":
@@ -104,6 +108,10 @@ export class Lab {
         ? `, offline in ${seconds(leftMs)}. Others still see you.`
         : `. For ${seconds(-leftMs)} others have seen you offline.`;
     this.#set(left(goneMs, allowedMs), what + outcome);
+    if (leftMs <= 0 && this.#leaving?.isGone === false) {
+      this.#leaving.isGone = true;
+      this.#actions.gone(`${what}: others now see you offline`);
+    }
   }
 
   #set(value: number, text: string): void {

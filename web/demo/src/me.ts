@@ -11,10 +11,10 @@ export interface MeActions {
 }
 
 const CHOICES: readonly { status: DeclaredStatus; dot: string; text: string; hint: string }[] = [
-  { status: "auto", dot: "online", text: "Online", hint: "away by itself when idle" },
-  { status: "away", dot: "away", text: "Away", hint: "on all devices" },
-  { status: "busy", dot: "busy", text: "Busy", hint: "on all devices" },
-  { status: "dnd", dot: "dnd", text: "Do not disturb", hint: "on all devices" },
+  { status: "auto", dot: "online", text: "Online", hint: "away when idle" },
+  { status: "away", dot: "away", text: "Away", hint: "" },
+  { status: "busy", dot: "busy", text: "Busy", hint: "" },
+  { status: "dnd", dot: "dnd", text: "Do not disturb", hint: "" },
   { status: "invisible", dot: "invisible", text: "Invisible", hint: "others see you offline" },
 ];
 
