@@ -1,8 +1,6 @@
 #pragma once
 
-#include "presence/ports/profile_store.h"
-
-#include "contract/nasty_ids.h"
+#include "contract/profile_store_fixture.h"
 
 #include <gtest/gtest.h>
 
@@ -12,59 +10,6 @@
 #include <vector>
 
 namespace presence::testing {
-
-/// What every ProfileStore promises. An `Adapter` has
-///   ProfileStore& store(int thread)  two objects, 0 and 1, on the same profiles
-///   T run(Task<T>)                   runs a call to its end
-///   void set_unavailable(bool)       writes fail while set
-///   void reopen()                    stops and starts the process, where profiles survive that
-template <class Adapter>
-class ProfileStoreContract : public ::testing::Test {
-protected:
-    static constexpr WallTime kDay = WallTime::from_ms(1'735'689'600'000);
-    static constexpr std::size_t kLimit = 1000;
-
-    static WallTime at(std::int64_t seconds) { return kDay + Millis{seconds * 1000}; }
-    static UserSet set_of(std::initializer_list<const char*> users) {
-        std::vector<UserId> ids;
-        for (const char* user : users) {
-            ids.emplace_back(user);
-        }
-        return UserSet(std::move(ids));
-    }
-    static UserSetChange adding(UserSet users) { return {std::nullopt, std::move(users), {}}; }
-    static UserSetChange removing(UserSet users) { return {std::nullopt, {}, std::move(users)}; }
-    static UserSetChange replacing(UserSet users) { return {std::move(users), {}, {}}; }
-    static DeclaredState declared(std::uint64_t revision) {
-        return {DeclaredStatus::busy, at(60),
-                std::make_shared<CustomStatus>(
-                    CustomStatus{"In a \"meeting\"\n\xF0\x9F\x98\x80", "\xF0\x9F\x93\x85", at(90)}),
-                revision};
-    }
-
-    ProfileStore& store(int thread = 0) { return adapter_.store(thread); }
-    ProfileRef load(const UserId& user, int thread = 1) {
-        return adapter_.run(store(thread).load({user})).value().at(0);
-    }
-    ProfileChange contacts(const UserId& user, UserSetChange change) {
-        return adapter_.run(store().change_contacts(user, std::move(change), kLimit)).value();
-    }
-    ProfileChange blocks(const UserId& user, UserSetChange change) {
-        return adapter_.run(store().change_blocks(user, std::move(change), kLimit)).value();
-    }
-    ProfileChange privacy(const UserId& user, PrivacySettings settings) {
-        return adapter_.run(store().save_privacy(user, std::move(settings))).value();
-    }
-    void last_seen(const UserId& user, std::optional<WallTime> seen, std::uint64_t version,
-                   WallTime written) {
-        ASSERT_TRUE(adapter_.run(store().save_last_seen(
-            {{user, seen, Version{version}, Version{version + 1}, written}})));
-    }
-
-    Adapter adapter_;
-    const UserId ada_{"ada"};
-    const UserId bob_{"bob"};
-};
 
 TYPED_TEST_SUITE_P(ProfileStoreContract);
 
@@ -102,12 +47,12 @@ TYPED_TEST_P(ProfileStoreContract, WhatWasDeclaredIsKeptWhole) {
     EXPECT_TRUE(
         this->adapter_.run(this->store().save_declared(this->ada_, this->declared(3))).value());
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->declared, this->declared(3));
-    EXPECT_EQ(this->load(this->ada_)->revision, 0U);  // No matter of privacy.
+    EXPECT_EQ(this->loaded(this->ada_).declared, this->declared(3));
+    EXPECT_EQ(this->loaded(this->ada_).revision, 0U);  // No matter of privacy.
     const DeclaredState plain{DeclaredStatus::automatic, std::nullopt, nullptr, 4};
     EXPECT_TRUE(this->adapter_.run(this->store().save_declared(this->ada_, plain)).value());
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->declared, plain);
+    EXPECT_EQ(this->loaded(this->ada_).declared, plain);
 }
 
 TYPED_TEST_P(ProfileStoreContract, EmptyTextIsNotTheSameAsNoCustomStatus) {
@@ -116,7 +61,7 @@ TYPED_TEST_P(ProfileStoreContract, EmptyTextIsNotTheSameAsNoCustomStatus) {
                               1};
     EXPECT_TRUE(this->adapter_.run(this->store().save_declared(this->ada_, empty)).value());
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->declared, empty);
+    EXPECT_EQ(this->loaded(this->ada_).declared, empty);
 }
 
 TYPED_TEST_P(ProfileStoreContract, ADeclarationThatIsNotNewerIsRefused) {
@@ -126,7 +71,7 @@ TYPED_TEST_P(ProfileStoreContract, ADeclarationThatIsNotNewerIsRefused) {
         DeclaredState older{DeclaredStatus::away, std::nullopt, nullptr, revision};
         EXPECT_FALSE(this->adapter_.run(this->store(1).save_declared(this->ada_, older)).value());
     }
-    EXPECT_EQ(this->load(this->ada_)->declared, this->declared(3));
+    EXPECT_EQ(this->loaded(this->ada_).declared, this->declared(3));
     EXPECT_FALSE(
         this->adapter_.run(this->store().save_declared(this->bob_, this->declared(0))).value());
     EXPECT_EQ(this->load(this->bob_), nullptr);
@@ -144,12 +89,12 @@ TYPED_TEST_P(ProfileStoreContract, RulesAreSetOneByOneAndTheRevisionGrowsWithEac
     EXPECT_TRUE(second.changed);
     EXPECT_EQ(second.revision, 2U);
     this->adapter_.reopen();
-    const ProfileRef profile = this->load(this->ada_);
-    EXPECT_EQ(profile->privacy.online, online.online);
-    EXPECT_EQ(profile->privacy.last_seen, last_seen.last_seen);
-    EXPECT_EQ(profile->revision, 2U);
-    EXPECT_TRUE(profile->contacts.empty());
-    EXPECT_TRUE(profile->blocks.empty());
+    const Profile profile = this->loaded(this->ada_);
+    EXPECT_EQ(profile.privacy.online, online.online);
+    EXPECT_EQ(profile.privacy.last_seen, last_seen.last_seen);
+    EXPECT_EQ(profile.revision, 2U);
+    EXPECT_TRUE(profile.contacts.empty());
+    EXPECT_TRUE(profile.blocks.empty());
 }
 
 TYPED_TEST_P(ProfileStoreContract, EveryAudienceComesBackAsItWas) {
@@ -158,7 +103,7 @@ TYPED_TEST_P(ProfileStoreContract, EveryAudienceComesBackAsItWas) {
         const PrivacySettings both{PrivacyRule{audience, {}},
                                    PrivacyRule{audience, this->set_of({"x"})}};
         EXPECT_TRUE(this->privacy(this->ada_, both).changed);
-        EXPECT_EQ(this->load(this->ada_)->privacy, both);
+        EXPECT_EQ(this->loaded(this->ada_).privacy, both);
     }
 }
 
@@ -195,12 +140,12 @@ TYPED_TEST_P(ProfileStoreContract, ContactsAndBlocksAreAddedRemovedAndReplaced) 
     this->blocks(this->ada_, this->replacing(this->set_of({"p", "q"})));
     this->blocks(this->ada_, this->replacing(this->set_of({"q", "r"})));
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->contacts, this->set_of({"b", "c"}));
-    EXPECT_EQ(this->load(this->ada_)->blocks, this->set_of({"q", "r"}));
+    EXPECT_EQ(this->loaded(this->ada_).contacts, this->set_of({"b", "c"}));
+    EXPECT_EQ(this->loaded(this->ada_).blocks, this->set_of({"q", "r"}));
     this->contacts(this->ada_, this->replacing({}));
-    EXPECT_TRUE(this->load(this->ada_)->contacts.empty());
-    EXPECT_EQ(this->load(this->ada_)->blocks, this->set_of({"q", "r"}));
-    EXPECT_EQ(this->load(this->ada_)->revision, 6U);
+    EXPECT_TRUE(this->loaded(this->ada_).contacts.empty());
+    EXPECT_EQ(this->loaded(this->ada_).blocks, this->set_of({"q", "r"}));
+    EXPECT_EQ(this->loaded(this->ada_).revision, 6U);
 }
 
 TYPED_TEST_P(ProfileStoreContract, ASetOverTheLimitIsRefusedWhole) {
@@ -214,9 +159,9 @@ TYPED_TEST_P(ProfileStoreContract, ASetOverTheLimitIsRefusedWhole) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::limit_exceeded);
     EXPECT_EQ(refused.error().limit, 3);
-    const ProfileRef profile = this->load(this->ada_);
-    EXPECT_EQ(profile->blocks, this->set_of({"a", "b", "c"}));
-    EXPECT_EQ(profile->revision, 1U);
+    const Profile profile = this->loaded(this->ada_);
+    EXPECT_EQ(profile.blocks, this->set_of({"a", "b", "c"}));
+    EXPECT_EQ(profile.revision, 1U);
     // A limit that was lowered since lets the set shrink.
     EXPECT_TRUE(this->adapter_.run(
         this->store().change_blocks(this->ada_, this->removing(this->set_of({"a"})), 1)));
@@ -233,24 +178,24 @@ TYPED_TEST_P(ProfileStoreContract, ARevocationNeverMovesBack) {
     EXPECT_FALSE(revoke(this->at(5)).changed);
     EXPECT_EQ(revoke(this->at(20)).revision, 2U);
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->revoked_before, this->at(20));
+    EXPECT_EQ(this->loaded(this->ada_).revoked_before, this->at(20));
 }
 
 TYPED_TEST_P(ProfileStoreContract, LastSeenAndVersionsOnlyGrow) {
     this->last_seen(this->bob_, std::nullopt, 7, this->at(1));
-    EXPECT_EQ(this->load(this->bob_)->last_seen, std::nullopt);
-    EXPECT_EQ(this->load(this->bob_)->own_version, Version{7});
+    EXPECT_EQ(this->loaded(this->bob_).last_seen, std::nullopt);
+    EXPECT_EQ(this->loaded(this->bob_).own_version, Version{7});
     this->last_seen(this->ada_, this->at(100), 50, this->at(101));
     this->last_seen(this->ada_, this->at(90), 60, this->at(102));
     this->last_seen(this->ada_, std::nullopt, 40, this->at(103));
     this->adapter_.reopen();
-    ProfileRef profile = this->load(this->ada_);
-    EXPECT_EQ(profile->last_seen, this->at(100));
-    EXPECT_EQ(profile->own_version, Version{60});
-    EXPECT_EQ(profile->shown_version, Version{61});
-    EXPECT_EQ(profile->revision, 0U);
+    const Profile profile = this->loaded(this->ada_);
+    EXPECT_EQ(profile.last_seen, this->at(100));
+    EXPECT_EQ(profile.own_version, Version{60});
+    EXPECT_EQ(profile.shown_version, Version{61});
+    EXPECT_EQ(profile.revision, 0U);
     this->last_seen(this->ada_, this->at(110), 70, this->at(110));
-    EXPECT_EQ(this->load(this->ada_)->last_seen, this->at(110));
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, this->at(110));
 }
 
 TYPED_TEST_P(ProfileStoreContract, OneBatchMayHoldAUserTwice) {
@@ -258,10 +203,10 @@ TYPED_TEST_P(ProfileStoreContract, OneBatchMayHoldAUserTwice) {
         {{this->ada_, this->at(5), Version{2}, Version{2}, this->at(5)},
          {this->bob_, this->at(6), Version{1}, Version{1}, this->at(6)},
          {this->ada_, this->at(4), Version{3}, Version{1}, this->at(7)}})));
-    EXPECT_EQ(this->load(this->ada_)->last_seen, this->at(5));
-    EXPECT_EQ(this->load(this->ada_)->own_version, Version{3});
-    EXPECT_EQ(this->load(this->ada_)->shown_version, Version{2});
-    EXPECT_EQ(this->load(this->bob_)->last_seen, this->at(6));
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, this->at(5));
+    EXPECT_EQ(this->loaded(this->ada_).own_version, Version{3});
+    EXPECT_EQ(this->loaded(this->ada_).shown_version, Version{2});
+    EXPECT_EQ(this->loaded(this->bob_).last_seen, this->at(6));
 }
 
 TYPED_TEST_P(ProfileStoreContract, AnErasureForgetsAllButItsMarks) {
@@ -272,7 +217,7 @@ TYPED_TEST_P(ProfileStoreContract, AnErasureForgetsAllButItsMarks) {
     this->blocks(this->ada_, this->adding(this->set_of({"d"})));
     ASSERT_TRUE(this->adapter_.run(this->store().revoke(this->ada_, this->at(30))));
     this->last_seen(this->ada_, this->at(40), 50, this->at(41));
-    const std::uint64_t revision = this->load(this->ada_)->revision;
+    const std::uint64_t revision = this->loaded(this->ada_).revision;
 
     EXPECT_TRUE(this->adapter_.run(this->store().erase(this->ada_, this->at(100)))->empty());
     this->adapter_.reopen();
@@ -307,16 +252,16 @@ TYPED_TEST_P(ProfileStoreContract, AnErasureTakesTheUserOutOfOthersListsAndSaysO
     EXPECT_EQ(*named, (std::vector<UserId>{UserId("in blocks"), UserId("in contacts"),
                                            UserId("in last seen"), UserId("in online")}));
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(UserId("in contacts"))->contacts, this->set_of({"bob"}));
-    EXPECT_EQ(this->load(UserId("in contacts"))->revision, 2U);
-    EXPECT_EQ(this->load(UserId("in blocks"))->blocks, this->set_of({"bob"}));
-    const ProfileRef only = this->load(UserId("in online"));
-    EXPECT_EQ(only->privacy.online, (PrivacyRule{Audience::only, {}}));
-    EXPECT_EQ(only->revision, 2U);
-    EXPECT_EQ(this->load(UserId("in last seen"))->privacy.last_seen,
+    EXPECT_EQ(this->loaded(UserId("in contacts")).contacts, this->set_of({"bob"}));
+    EXPECT_EQ(this->loaded(UserId("in contacts")).revision, 2U);
+    EXPECT_EQ(this->loaded(UserId("in blocks")).blocks, this->set_of({"bob"}));
+    const Profile only = this->loaded(UserId("in online"));
+    EXPECT_EQ(only.privacy.online, (PrivacyRule{Audience::only, {}}));
+    EXPECT_EQ(only.revision, 2U);
+    EXPECT_EQ(this->loaded(UserId("in last seen")).privacy.last_seen,
               (PrivacyRule{Audience::contacts_except, this->set_of({"bob"})}));
-    EXPECT_EQ(this->load(UserId("not named"))->revision, 1U);
-    EXPECT_EQ(this->load(UserId("not named"))->contacts, this->set_of({"adam", "Ada"}));
+    EXPECT_EQ(this->loaded(UserId("not named")).revision, 1U);
+    EXPECT_EQ(this->loaded(UserId("not named")).contacts, this->set_of({"adam", "Ada"}));
 }
 
 TYPED_TEST_P(ProfileStoreContract, RowsOlderThanAnErasureAreDroppedAndLaterOnesAreTaken) {
@@ -325,16 +270,16 @@ TYPED_TEST_P(ProfileStoreContract, RowsOlderThanAnErasureAreDroppedAndLaterOnesA
     this->adapter_.reopen();
     this->last_seen(this->ada_, this->at(98), 7, this->at(99));
     this->last_seen(this->ada_, this->at(99), 7, this->at(100));
-    EXPECT_EQ(this->load(this->ada_)->last_seen, std::nullopt);
-    EXPECT_EQ(this->load(this->ada_)->own_version, Version{7});  // Versions never go back.
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, std::nullopt);
+    EXPECT_EQ(this->loaded(this->ada_).own_version, Version{7});  // Versions never go back.
     // The mark does not move back either.
     ASSERT_TRUE(this->adapter_.run(this->store().erase(this->ada_, this->at(50))));
     this->last_seen(this->ada_, this->at(98), 7, this->at(99));
-    EXPECT_EQ(this->load(this->ada_)->last_seen, std::nullopt);
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, std::nullopt);
 
     this->last_seen(this->ada_, this->at(101), 8, this->at(102));
     this->adapter_.reopen();
-    EXPECT_EQ(this->load(this->ada_)->last_seen, this->at(101));
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, this->at(101));
 }
 
 TYPED_TEST_P(ProfileStoreContract, ADeclarationUnderWayDuringAnErasureDoesNotComeBack) {
@@ -343,10 +288,10 @@ TYPED_TEST_P(ProfileStoreContract, ADeclarationUnderWayDuringAnErasureDoesNotCom
     ASSERT_TRUE(this->adapter_.run(this->store().erase(this->ada_, this->at(100))));
     EXPECT_FALSE(
         this->adapter_.run(this->store(1).save_declared(this->ada_, this->declared(4))).value());
-    const std::uint64_t next = this->load(this->ada_)->declared.revision + 1;
+    const std::uint64_t next = this->loaded(this->ada_).declared.revision + 1;
     EXPECT_TRUE(
         this->adapter_.run(this->store().save_declared(this->ada_, this->declared(next))).value());
-    EXPECT_EQ(this->load(this->ada_)->declared, this->declared(next));
+    EXPECT_EQ(this->loaded(this->ada_).declared, this->declared(next));
 }
 
 TYPED_TEST_P(ProfileStoreContract, UnavailableChangesNothingAndHealsByItself) {
@@ -361,8 +306,8 @@ TYPED_TEST_P(ProfileStoreContract, UnavailableChangesNothingAndHealsByItself) {
     ASSERT_FALSE(lost);
     EXPECT_EQ(lost.error().code, ErrorCode::unavailable);
     this->adapter_.set_unavailable(false);
-    EXPECT_EQ(this->load(this->ada_)->contacts, this->set_of({"a"}));
-    EXPECT_EQ(this->load(this->ada_)->last_seen, std::nullopt);
+    EXPECT_EQ(this->loaded(this->ada_).contacts, this->set_of({"a"}));
+    EXPECT_EQ(this->loaded(this->ada_).last_seen, std::nullopt);
     EXPECT_TRUE(this->contacts(this->ada_, this->adding(this->set_of({"b"}))).changed);
 }
 
@@ -383,12 +328,12 @@ TYPED_TEST_P(ProfileStoreContract, FO_069_FO_071_IdsAreComparedByteForByte) {
         EXPECT_EQ(loaded->at(i)->last_seen, this->at(static_cast<std::int64_t>(i) + 1));
         EXPECT_EQ(loaded->at(i)->contacts, UserSet({ids[i]})) << ids[i].text;
     }
-    EXPECT_EQ(this->load(this->bob_)->blocks, all);
+    EXPECT_EQ(this->loaded(this->bob_).blocks, all);
     // Erasing one of them touches no other.
     const auto named = this->adapter_.run(this->store().erase(ids[0], this->at(1000)));
     EXPECT_EQ(*named, std::vector<UserId>{this->bob_});
-    EXPECT_EQ(this->load(this->bob_)->blocks.size(), all.size() - 1);
-    EXPECT_EQ(this->load(ids[1])->contacts, UserSet({ids[1]}));
+    EXPECT_EQ(this->loaded(this->bob_).blocks.size(), all.size() - 1);
+    EXPECT_EQ(this->loaded(ids[1]).contacts, UserSet({ids[1]}));
 }
 
 REGISTER_TYPED_TEST_SUITE_P(

@@ -4,7 +4,7 @@
 #include "support/run_task.h"
 #include "support/virtual_time.h"
 
-#include <atomic>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <string>
@@ -153,13 +153,15 @@ TEST(MemorySessions, ASlowStoreAnswersLater) {
 /// Many threads count one user up, each by reading, adding one and committing.
 TEST(MemorySessions, NoCommitOfManyThreadsIsLostAndEventsLeaveInTheirOrder) {
     constexpr int kThreads = 4;
-    constexpr int kCommits = 500;
+    constexpr int kCommits = 10'000;
     constexpr std::uint64_t kUsers = 3;
     VirtualClock clock;
     MemorySessions shared(clock);
     RecordingBus bus;
+    std::latch all_there(kThreads);
     const auto count_up = [&] {
         MemorySessionStore store(shared, &bus);
+        all_there.arrive_and_wait();
         for (int done = 0; done < kCommits; ++done) {
             const UserId user = numbered(static_cast<std::uint64_t>(done) % kUsers);
             while (true) {

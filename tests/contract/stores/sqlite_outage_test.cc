@@ -111,6 +111,8 @@ TEST_F(SqliteOutage, FO_092_AnotherProcessWritesForThreeSecondsAndNothingFails) 
     const auto loaded = life.run(store.load({numbered(0), numbered(kEnds - 1)}));
     EXPECT_GT(std::chrono::steady_clock::now() - begun, kHeld / 2);
     ASSERT_TRUE(loaded);
+    ASSERT_NE(loaded->at(0), nullptr);
+    ASSERT_NE(loaded->at(1), nullptr);
     EXPECT_EQ(loaded->at(0)->blocks.size(), 1U);
     EXPECT_EQ(loaded->at(1)->last_seen, kNow + Millis{kEnds - 1});
     for (const auto& end : ends) {
