@@ -1,3 +1,4 @@
+#include "presence/base/log.h"
 #include "presence/net/socket.h"
 
 #include "net_fixture.h"
@@ -153,6 +154,9 @@ TEST_F(ServerAcceptFew, AllStrangersTogetherAreLimited) {
 }
 
 TEST_F(ServerAccept, OutOfDescriptorsItPausesAndComesBack) {
+    // UBSan looks at virtual calls with the help of a pipe, for which there is no descriptor
+    // either: what is called meanwhile must have been called before.
+    log::configure(log::Level::off, log::Format::text);
     Peer before = open();
     rlimit old{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
