@@ -27,8 +27,8 @@ PresenceService::Announcement PresenceService::plan_announcement(
         return {};
     }
     const MonoTime now = parts_.clock.now();
-    auto window = user.flap ? std::make_unique<FlapWindow>(*user.flap)
-                            : std::make_unique<FlapWindow>();
+    auto window =
+        user.flap ? std::make_unique<FlapWindow>(*user.flap) : std::make_unique<FlapWindow>();
     const Presence& presence = record.presence;
     const auto decide = [&](bool changed, ToldFace& told, const Face& face) {
         if (!changed) {
@@ -73,8 +73,8 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
     }
     if (tells_shown || tells_own) {
         ++parts_.counters.announced;
-        parts_.bus.publish(std::make_shared<const PresenceEvent>(PresenceEvent{
-            user.id, presence, user.record->rules_revision, tells_shown, tells_own}));
+        parts_.bus.publish(std::make_shared<const PresenceEvent>(
+            PresenceEvent{user.id, presence, user.record->rules_revision, tells_shown, tells_own}));
     }
     if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
         user.flap.reset();

@@ -11,11 +11,11 @@ namespace presence {
 enum class Cause : std::uint8_t {
     connect,
     resume,
-    close,          ///< The connection was lost; the grace begins.
+    close,  ///< The connection was lost; the grace begins.
     grace_over,
     goodbye,
     silence,
-    displaced,      ///< A newer session took the place at the limit.
+    displaced,  ///< A newer session took the place at the limit.
     kicked,
     revoked,
     token_expired,
@@ -25,15 +25,15 @@ enum class Cause : std::uint8_t {
     status,
     status_expiry,
     privacy,
-    restart,        ///< Found in the journal of the life before.
+    restart,  ///< Found in the journal of the life before.
 };
 inline constexpr std::size_t kCauses = 17;
 
 [[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
     constexpr std::array<std::string_view, kCauses> kNames{
-        "connect",   "resume",  "close",         "grace_over", "goodbye", "silence",
-        "displaced", "kicked",  "revoked",       "token_expired", "erased", "activity",
-        "idle",      "status",  "status_expiry", "privacy",    "restart"};
+        "connect",   "resume", "close",         "grace_over",    "goodbye", "silence",
+        "displaced", "kicked", "revoked",       "token_expired", "erased",  "activity",
+        "idle",      "status", "status_expiry", "privacy",       "restart"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 

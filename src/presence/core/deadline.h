@@ -37,8 +37,7 @@ Detached run_race(Task<Result<T>> task, std::shared_ptr<Race<T>> race, Scheduler
 /// its end by itself and its result is dropped, so what it refers to must outlive the scheduler's
 /// use of it.
 template <class T>
-Task<Result<T>> within(Scheduler& scheduler, Millis limit, Task<Result<T>> task,
-                       std::string what) {
+Task<Result<T>> within(Scheduler& scheduler, Millis limit, Task<Result<T>> task, std::string what) {
     auto race = std::make_shared<detail::Race<T>>();
     Completion<Result<T>> completion([&](auto done) { race->done.emplace(std::move(done)); });
     race->timer = scheduler.after(limit, [race, what = std::move(what), limit] {

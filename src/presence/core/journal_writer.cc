@@ -43,8 +43,7 @@ Task<bool> JournalWriter::flush() {
         co_return true;
     }
     ++counters_.journal_failures;
-    log::warning("journal_not_written", "{} lines stay queued: {}", count,
-                 written.error().message);
+    log::warning("journal_not_written", "{} lines stay queued: {}", count, written.error().message);
     batch.insert(batch.end(), std::make_move_iterator(queue_.begin()),
                  std::make_move_iterator(queue_.end()));
     queue_ = std::move(batch);

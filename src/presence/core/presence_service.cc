@@ -137,15 +137,15 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
                     before->presence.doubtful};
         change(draft);
         rules::Transition transition;
-        std::shared_ptr<UserRecord> record = draw_up(users_.at(slot), std::move(draft),
-                                                     parts_.clock.wall_now(), transition);
+        std::shared_ptr<UserRecord> record =
+            draw_up(users_.at(slot), std::move(draft), parts_.clock.wall_now(), transition);
         if (!record) {
             co_return false;
         }
         Announcement plan = plan_announcement(users_.at(slot), *record, transition);
         const UserId id = users_.at(slot).id;
-        Result<CommitOutcome> outcome = co_await parts_.sessions.commit(
-            id, before->commit, record, kKeepRecord, plan.event);
+        Result<CommitOutcome> outcome =
+            co_await parts_.sessions.commit(id, before->commit, record, kKeepRecord, plan.event);
         if (!outcome) {
             ++parts_.counters.store_failures;
             co_return outcome.error();

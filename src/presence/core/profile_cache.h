@@ -7,6 +7,7 @@
 #include "presence/ports/profile_store.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <coroutine>
 #include <memory>
 #include <vector>

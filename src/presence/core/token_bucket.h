@@ -41,8 +41,9 @@ public:
     [[nodiscard]] Millis wait(const Rate& rate, MonoTime now, double cost = 1) {
         refill(rate, now);
         const double missing = spent_ + cost - rate.burst;
-        return missing <= 0 ? Millis{0}
-                            : Millis{static_cast<std::int64_t>(missing / rate.per_second * 1000) + 1};
+        return missing <= 0
+                   ? Millis{0}
+                   : Millis{static_cast<std::int64_t>(missing / rate.per_second * 1000) + 1};
     }
 
 private:

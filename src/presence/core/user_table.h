@@ -8,6 +8,7 @@
 #include "presence/model/presence.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,7 +25,7 @@ struct LocalSession {
     MonoTime last_heartbeat;
     MonoTime last_activity;
     MonoTime pinged_at;
-    MonoTime grace_deadline;  ///< With no connection: when the session ends.
+    MonoTime grace_deadline;       ///< With no connection: when the session ends.
     std::uint32_t filed_tick = 0;  ///< The wheel's newest filing; older ones are ignored.
     bool reported_activity = false;
     bool idle = false;    ///< As in the record.

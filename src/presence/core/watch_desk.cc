@@ -46,8 +46,7 @@ bool WatchDesk::is_news(const WatchEdge& edge, const PresenceEvent& event) {
     if (edge.verdict.own()) {
         return event.tells_own && event.presence.own_version > edge.told;
     }
-    return edge.verdict.online() && event.tells_shown &&
-           event.presence.shown_version > edge.told;
+    return edge.verdict.online() && event.tells_shown && event.presence.shown_version > edge.told;
 }
 
 void WatchDesk::mark_dirty(WatchIndex::EdgeId id) {
@@ -141,9 +140,8 @@ void WatchDesk::flush() {
 
 void WatchDesk::forget_news(WatchIndex::Subject& subject) {
     subject.encoded.reset();
-    const bool held = std::ranges::any_of(subject.edges, [&](WatchIndex::EdgeId id) {
-        return index_.edge(id).unready > 0;
-    });
+    const bool held = std::ranges::any_of(
+        subject.edges, [&](WatchIndex::EdgeId id) { return index_.edge(id).unready > 0; });
     if (!held) {
         subject.news.reset();
     }
@@ -159,10 +157,10 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
         }
     }
     if (after > limits_.watch) {
-        co_return Error{ErrorCode::limit_exceeded,
-                        fmt::format("users would make {} watched, most is {}", after,
-                                    limits_.watch),
-                        0, static_cast<std::int64_t>(limits_.watch)};
+        co_return Error{
+            ErrorCode::limit_exceeded,
+            fmt::format("users would make {} watched, most is {}", after, limits_.watch), 0,
+            static_cast<std::int64_t>(limits_.watch)};
     }
     std::vector<EdgeRef> edges;
     std::vector<UserId> to_subscribe;
@@ -244,9 +242,9 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
             collected_.push_back(edge->subject);
         }
     }
-    return !(before == seen.verdict) ? told.value > 0 || edge->told.value > 0 || before.unread() ||
-                                           seen.verdict.unread()
-                                     : edge->told != told;
+    return !(before == seen.verdict)
+               ? told.value > 0 || edge->told.value > 0 || before.unread() || seen.verdict.unread()
+               : edge->told != told;
 }
 
 void WatchDesk::let_go(EdgeRef ref) {
@@ -313,8 +311,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
     }
 }
 
-void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users,
-                                 Millis wait) {
+void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
     const UserId* const viewer = sink_ != nullptr ? sink_->viewer_of(connection) : nullptr;
     if (viewer == nullptr) {
         return;
@@ -381,8 +378,9 @@ void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> vi
     }
     for (std::size_t i = 0; i < work.size(); i += kPace) {
         const std::size_t end = std::min(work.size(), i + kPace);
-        std::vector<Work> batch(std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(i)),
-                                std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(end)));
+        std::vector<Work> batch(
+            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(i)),
+            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(end)));
         scheduler_.post([this, batch = std::move(batch)]() mutable {
             for (Work& one : batch) {
                 refresh(one.connection, std::move(one.edges), std::move(one.users));

@@ -10,6 +10,7 @@
 #include "presence/ports/presence_bus.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <cstdint>
 #include <span>
 #include <utility>

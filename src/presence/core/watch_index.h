@@ -6,6 +6,7 @@
 #include "presence/model/view.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,16 +25,17 @@ struct WatchEdge {
     Version told;              ///< What the viewer was told last; 0: nothing, or hidden.
     std::uint32_t serial = 0;  ///< Tells this edge from a later one in the same place; 0: none.
     Verdict verdict;
-    std::uint16_t unready = 0; ///< Looks under way: until they end, news is held on the subject.
-    bool dirty = false;        ///< The viewer has not been told the newest yet.
+    std::uint16_t unready = 0;  ///< Looks under way: until they end, news is held on the subject.
+    bool dirty = false;         ///< The viewer has not been told the newest yet.
 };
 
 /// Bytes made of one event, by Verdict: core only keeps them. Up to three kinds of view.
 struct EncodedNews {
     struct Kind {
         Verdict verdict;
-        std::string json;                          ///< The presence object.
-        std::shared_ptr<const std::string> frame;  ///< A whole `update` of it alone; made on demand.
+        std::string json;  ///< The presence object.
+        std::shared_ptr<const std::string>
+            frame;  ///< A whole `update` of it alone; made on demand.
     };
     std::vector<Kind> kinds;
 };
