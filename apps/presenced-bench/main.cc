@@ -1,0 +1,160 @@
+// The `presenced-bench` program: its command line.
+
+#include "bare_server.h"
+#include "child_process.h"
+#include "failure.h"
+#include "scenarios.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <sys/resource.h>
+
+namespace {
+
+using namespace presence::bench;
+
+/// Children inherit it, so the server gets as many files as this process may have.
+void raise_file_limit() {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+std::string binary_beside_this() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "presenced";
+}
+
+/// For checking that all still works, not for figures: seconds instead of a minute.
+void shorten(Options& options) {
+    options.rounds = 1;
+    options.phase = std::chrono::milliseconds(500);
+    options.settle = std::chrono::milliseconds(200);
+    options.beats_per_second = 5'000;
+    if (!options.connections) {
+        options.connections = 300;
+    }
+}
+
+std::vector<std::string> scenario_names() {
+    std::vector<std::string> names;
+    for (const Scenario& scenario : kScenarios) {
+        names.emplace_back(scenario.name);
+    }
+    return names;
+}
+
+void list_scenarios() {
+    for (const Scenario& scenario : kScenarios) {
+        fmt::print("{:<10} {}\n", scenario.name, scenario.summary);
+    }
+}
+
+/// Runs one scenario and prints what it found; gives whether its bars are kept.
+bool run_scenario(const std::string& name, const Options& options, bool json) {
+    const auto* scenario = std::ranges::find(kScenarios, name, &Scenario::name);
+    fmt::print(stderr, "{}: {}\n", scenario->name, scenario->summary);
+    const Report report = scenario->run(options);
+    fmt::print("{}\n", json ? as_json(report) : as_table(report));
+    std::fflush(stdout);
+    return keeps_bars(report);
+}
+
+int run_scenarios(const std::vector<std::string>& names, const Options& options, bool json,
+                  bool strict) {
+    if (!std::filesystem::exists(options.server_binary)) {
+        fmt::print(stderr, "presenced-bench: no server at {}; build it or give --bin\n",
+                   options.server_binary);
+        return 2;
+    }
+    bool kept = true;
+    try {
+        raise_file_limit();
+        pin_to_core(options.load_core);
+        for (const std::string& name : names) {
+            kept = run_scenario(name, options, json) && kept;
+        }
+    } catch (const BenchFailure& failure) {
+        fmt::print(stderr, "presenced-bench: {}\n", failure.what());
+        return 2;
+    }
+    return kept || !strict ? 0 : 1;
+}
+
+int run_bare(std::size_t reply, std::size_t fan_out) {
+    BareOptions options;
+    if (reply > 0) {
+        options = {BareAnswer::reply, reply};
+    } else if (fan_out > 0) {
+        options = {BareAnswer::fan_out, fan_out};
+    }
+    run_bare_server(options);
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{
+        "presenced-bench: what presenced costs, beside a bare loop that only makes the system "
+        "calls.\nExit: 0 measured, 1 a bar is not kept (--strict), 2 something went wrong"};
+    Options options;
+    options.server_binary = binary_beside_this();
+    std::vector<std::string> names;
+    bool json = false;
+    bool strict = false;
+    bool brief = false;
+    long phase_ms = options.phase.count();
+    std::size_t connections = 0;
+
+    app.add_option("scenarios", names, "Which to run; none lists them, `all` runs all")
+        ->check(CLI::IsMember([] {
+            std::vector<std::string> known = scenario_names();
+            known.emplace_back("all");
+            return known;
+        }()));
+    app.add_option("--bin", options.server_binary, "The server")->capture_default_str();
+    app.add_option("--set", options.server_sets, "key=value for the server")
+        ->allow_extra_args(false);
+    app.add_option("--rounds", options.rounds, "Rounds")->check(CLI::Range(1, 100));
+    app.add_option("--phase-ms", phase_ms, "Length of a phase")->check(CLI::Range(100, 600'000));
+    app.add_option("--connections", connections, "Connections, instead of the scenario's own")
+        ->check(CLI::Range(1, 19'000));
+    app.add_option("--rate", options.beats_per_second, "Heartbeats a second, over all connections")
+        ->check(CLI::Range(1.0, 1e6));
+    app.add_flag("--acked", options.acked, "Heartbeats that ask for an answer");
+    app.add_option("--server-core", options.server_core, "Core of the server and the bare loop");
+    app.add_option("--load-core", options.load_core, "Core of the load");
+    app.add_flag("--json", json, "One JSON object a scenario, one a line");
+    app.add_flag("--short", brief, "A quick check of the answers; its figures mean nothing");
+    app.add_flag("--strict", strict, "Exit 1 if a bar is not kept");
+
+    std::size_t reply = 0;
+    std::size_t fan_out = 0;
+    CLI::App* bare = app.add_subcommand("bare", "")->group("");
+    bare->add_option("--reply", reply);
+    bare->add_option("--fan-out", fan_out);
+
+    CLI11_PARSE(app, argc, argv);
+    if (*bare) {
+        return run_bare(reply, fan_out);
+    }
+    if (names.empty()) {
+        list_scenarios();
+        return 0;
+    }
+    if (connections > 0) {
+        options.connections = connections;
+    }
+    options.phase = std::chrono::milliseconds(phase_ms);
+    if (brief) {
+        shorten(options);
+    }
+    if (std::ranges::find(names, "all") != names.end()) {
+        names = scenario_names();
+    }
+    return run_scenarios(names, options, json, strict);
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "options.h"
+#include "report.h"
+
+#include <array>
+#include <string_view>
+
+namespace presence::bench {
+
+/// CPU per heartbeat: an unsolicited Pong without an answer, or (`acked`) the JSON message.
+[[nodiscard]] Report run_heartbeat(const Options& options);
+
+/// User memory per idle, signed-in, present session and per watch; CPU per sign-in.
+[[nodiscard]] Report run_idle(const Options& options);
+
+/// CPU per delivered update, 1,000 watchers; single changes, and eight to each reader at once.
+[[nodiscard]] Report run_fanout(const Options& options);
+
+/// Time and CPU to get the presence of 100 users.
+[[nodiscard]] Report run_snapshot(const Options& options);
+
+struct Scenario {
+    std::string_view name;
+    std::string_view summary;
+    Report (*run)(const Options&);
+};
+
+inline constexpr std::array<Scenario, 4> kScenarios{{
+    {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
+    {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
+    {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
+    {"snapshot", "time to get 100 presences", run_snapshot},
+}};
+
+}  // namespace presence::bench

@@ -1,0 +1,65 @@
+#include "targets.h"
+
+#include "failure.h"
+
+#include <array>
+#include <cstdio>
+
+namespace presence::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Limits that stand against strangers, far above anything a scenario does on purpose.
+constexpr std::array kLiftedLimits{
+    "limits.accepts_per_second", "limits.accepts_burst",     "limits.messages_per_second",
+    "limits.messages_burst",     "limits.status_per_second", "limits.status_burst",
+    "limits.lookups_per_second", "limits.lookups_burst",     "limits.connections",
+};
+
+}  // namespace
+
+Target::Target(std::unique_ptr<TemporaryFolder> folder, std::unique_ptr<ChildProcess> child)
+    : folder_(std::move(folder)), child_(std::move(child)) {
+    port_ = child_->wait_ready(15s);
+}
+
+Target Target::presenced(const Options& options) {
+    auto folder = std::make_unique<TemporaryFolder>();
+    std::vector<std::string> arguments{options.server_binary, "serve", "--dev"};
+    const auto set = [&arguments](const std::string& pair) {
+        arguments.emplace_back("--set");
+        arguments.push_back(pair);
+    };
+    set("listen=127.0.0.1:0");
+    set("threads=1");
+    set("data_dir=" + folder->path());
+    for (const char* limit : kLiftedLimits) {
+        set(fmt::format("{}=1000000", limit));
+    }
+    for (const std::string& pair : options.server_sets) {
+        set(pair);
+    }
+    auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
+                                                folder->path() + "/stderr.log");
+    return {std::move(folder), std::move(child)};
+}
+
+Target Target::bare(const Options& options, const BareOptions& bare) {
+    auto folder = std::make_unique<TemporaryFolder>();
+    std::vector<std::string> arguments{"/proc/self/exe", "bare"};
+    if (bare.answer != BareAnswer::none) {
+        arguments.emplace_back(bare.answer == BareAnswer::reply ? "--reply" : "--fan-out");
+        arguments.push_back(std::to_string(bare.answer_bytes));
+    }
+    auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
+                                                folder->path() + "/stderr.log");
+    return {std::move(folder), std::move(child)};
+}
+
+void say_progress(const std::string& text) {
+    fmt::print(stderr, "  {}\n", text);
+}
+
+}  // namespace presence::bench

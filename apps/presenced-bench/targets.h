@@ -1,0 +1,53 @@
+#pragma once
+
+#include "bare_server.h"
+#include "child_process.h"
+#include "cpu_clock.h"
+#include "options.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace presence::bench {
+
+/// A server that is measured: `presenced` itself or the bare loop. Its process ends with it.
+class Target {
+public:
+    /// Starts the release binary on a free port with one thread, an empty folder and no limits
+    /// that the load could meet. Durations of liveness stay at their defaults.
+    [[nodiscard]] static Target presenced(const Options& options);
+
+    /// Starts the bare loop.
+    [[nodiscard]] static Target bare(const Options& options, const BareOptions& bare);
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] pid_t process() const noexcept { return child_->id(); }
+
+private:
+    Target(std::unique_ptr<TemporaryFolder> folder, std::unique_ptr<ChildProcess> child);
+
+    std::unique_ptr<TemporaryFolder> folder_;
+    std::unique_ptr<ChildProcess> child_;
+    std::uint16_t port_ = 0;
+};
+
+/// CPU that `target` spends from the beginning of `work` until it is quiet after it.
+template <class Work>
+[[nodiscard]] CpuTime cpu_during(const Target& target, Work&& work) {
+    wait_until_quiet(target.process());
+    const CpuTime before = cpu_time(target.process());
+    work();
+    wait_until_quiet(target.process());
+    return cpu_time(target.process()) - before;
+}
+
+/// CPU of `count` equal things, each, in nanoseconds.
+[[nodiscard]] inline double each_ns(std::chrono::nanoseconds cpu, std::size_t count) {
+    return static_cast<double>(cpu.count()) / static_cast<double>(count);
+}
+
+/// Says on standard error what is going on; standard output is for results.
+void say_progress(const std::string& text);
+
+}  // namespace presence::bench
