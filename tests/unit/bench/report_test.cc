@@ -40,6 +40,7 @@ TEST(Statistics, ThePercentileIsTheNearestRank) {
     EXPECT_EQ(percentile(hundred, 0.99), 99);
     EXPECT_EQ(percentile(hundred, 1), 100);
     EXPECT_EQ(percentile(hundred, 0), 1);
+    EXPECT_EQ(percentile({3, 1, 2}, 0.5), 2);
     EXPECT_EQ(percentile({7}, 0.99), 7);
 }
 
