@@ -5,11 +5,11 @@ import { PresenceError } from "./codes.js";
 import { Emitter } from "./emitter.js";
 import { pageEnvironment, type Environment } from "./environment.js";
 import { Link, type ConnectionStatus } from "./link.js";
+import type { ClientEvents, ClientOptions } from "./options.js";
 import { PresenceMap, type MapListener, type UserListener } from "./presence_map.js";
 import type {
   Activity,
   ClientRequest,
-  Device,
   Health,
   PrivacyRules,
   ServerMessage,
@@ -20,41 +20,10 @@ import type {
 } from "./protocol.js";
 import { errorOf } from "./requests.js";
 import { ServerClock } from "./server_clock.js";
-import { TokenSource, type GetToken } from "./token_source.js";
-import type { Transport } from "./transport.js";
+import { TokenSource } from "./token_source.js";
 import { WaitingRoom } from "./waiting_room.js";
 import { WatchList } from "./watch_list.js";
 import { webSocketTransport } from "./web_socket_transport.js";
-
-export interface ClientOptions {
-  /** Of the WebSocket, such as `wss://presence.example.com/v1/connect`. Holds no token. */
-  url: string;
-  /** Gives a JWT of the user. Asked again when one is refused or about to run out. */
-  getToken: GetToken;
-  device?: Device;
-  /** True: may watch but does not count as present. */
-  observe?: boolean;
-  /** Without input for so long the person counts as idle; false: the app calls `setActivity`. */
-  idleAfterMs?: number | false;
-  /** Listeners hear of changes at most so often. */
-  batchMs?: number;
-  backoff?: { firstMs?: number; capMs?: number };
-  transport?: Transport;
-  clock?: Clock;
-  random?: () => number;
-  environment?: Environment;
-}
-
-export interface ClientEvents {
-  connection: ConnectionStatus;
-  /** A session was begun or resumed. */
-  session: Welcome;
-  health: Health;
-  /** Users whose visible presence has changed, once a batch. */
-  presence: ReadonlySet<string>;
-  /** What no promise of the app's tells: a refused watch, a failing token, an end for good. */
-  error: PresenceError;
-}
 
 const IDLE_AFTER_MS = 5 * 60_000;
 const BATCH_MS = 200;
@@ -155,7 +124,7 @@ export class PresenceClient {
     this.#session = undefined;
   }
 
-  /** Ends everything: no timer, listener or socket is left. Without goodbye; may be called twice. */
+  /** Ends everything, without goodbye: no timer, listener or socket is left. Twice is fine. */
   destroy(): void {
     if (!this.#isDestroyed) {
       this.#isDestroyed = true;

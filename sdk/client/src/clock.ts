@@ -18,7 +18,7 @@ export const systemClock: Clock = {
 /** A longer delay overflows the 32 bits that browsers keep, and fires at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
-/** One timer that can be started, restarted and stopped. Any delay is fine, also above 24.8 days. */
+/** One timer that can be started, restarted and stopped. A delay may be above 24.8 days. */
 export class Timer {
   readonly #clock: Clock;
   #handle: TimerHandle;

@@ -1,4 +1,5 @@
-export { PresenceClient, type ClientEvents, type ClientOptions } from "./client.js";
+export { PresenceClient } from "./client.js";
+export type { ClientEvents, ClientOptions } from "./options.js";
 export { systemClock, type Clock, type TimerHandle } from "./clock.js";
 export {
   closeAction,

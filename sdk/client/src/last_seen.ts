@@ -14,8 +14,9 @@ function minutesSince(at: number, serverNow: number): number {
 }
 
 /**
- * Last seen in words of the reader's language, such as "5 minutes ago" or "this week"; undefined where
- * there is nothing to tell. `serverNow` is `client.serverNow()`: the reader's own clock may be wrong.
+ * Last seen in words of the reader's language, such as "5 minutes ago" or "this week"; undefined
+ * where there is nothing to tell. `serverNow` is `client.serverNow()`: the reader's own clock may
+ * be wrong.
  */
 export function lastSeenText(
   lastSeen: LastSeen | undefined,
@@ -29,7 +30,8 @@ export function lastSeenText(
   if (lastSeen.at !== undefined && lastSeen.at > 0) {
     const minutes = minutesSince(lastSeen.at, serverNow);
     if (minutes < 60) {
-      const text = minutes === 0 ? relative.format(0, "second") : relative.format(-minutes, "minute");
+      const text =
+        minutes === 0 ? relative.format(0, "second") : relative.format(-minutes, "minute");
       const aheadMs = Math.max(0, lastSeen.at - serverNow);
       const intoMinute = Math.max(0, serverNow - lastSeen.at) % MINUTE_MS;
       return { text, staysMs: aheadMs + MINUTE_MS - intoMinute };
@@ -51,7 +53,9 @@ export function lastSeenText(
 
 function hoursOrDays(relative: Intl.RelativeTimeFormat, minutes: number): string {
   const hours = Math.floor(minutes / 60);
-  return hours < 24 ? relative.format(-hours, "hour") : relative.format(-Math.floor(hours / 24), "day");
+  return hours < 24
+    ? relative.format(-hours, "hour")
+    : relative.format(-Math.floor(hours / 24), "day");
 }
 
 /**

@@ -24,8 +24,8 @@ const STATUSES = new Set(["online", "away", "busy", "dnd", "offline", "unknown",
 /**
  * Newest known presence of each watched user.
  *
- * Changes take effect at once but listeners hear of them in batches, at most one each `batchMs`, and
- * only of users whose visible value has changed. While the link is down values are stale; after the
+ * Changes take effect at once but listeners hear of them in batches, at most one each `batchMs`,
+ * and only of users whose visible value has changed. While the link is down values are stale; after the
  * ttl they are `unknown`, never `offline`.
  */
 export class PresenceMap {
@@ -53,7 +53,7 @@ export class PresenceMap {
     this.#expiryTimer = new Timer(clock);
   }
 
-  /** Frozen, and the same object until something in it changes. `unknown` for whom nothing is held. */
+  /** Frozen, and the same object until something in it changes. `unknown` if nothing is held. */
   get(userId: string): UserPresence {
     const held = this.#hold(userId);
     held.view ??= this.#look(userId, held);

@@ -1,4 +1,4 @@
-/** The messages of protocol version 1, as far as this library speaks it, and the values it gives away. */
+/** The messages of protocol version 1, as far as this library speaks it, and what it gives away. */
 
 export const SUBPROTOCOL = "presence.v1";
 
@@ -42,7 +42,7 @@ export interface WirePresence {
   readonly declared?: Declared;
 }
 
-/** One user as the app sees it: frozen, and the same object for as long as nothing in it changes. */
+/** One user as the app sees it: frozen, and the same object while nothing in it changes. */
 export interface UserPresence {
   readonly userId: string;
   /** `unknown` where it cannot be told; never show that as offline. */

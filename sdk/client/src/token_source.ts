@@ -1,7 +1,7 @@
 import { Timer, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
 
-/** Why a token is asked for: to connect, because the last one was refused, or because it runs out. */
+/** Why a token is asked for: to connect, as the last one was refused, or as it runs out. */
 export type TokenReason = "connect" | "refused" | "expiring";
 
 export type GetToken = (reason: TokenReason) => string | Promise<string>;
@@ -10,7 +10,7 @@ const PROVIDER_WITHIN_MS = 10_000;
 /** A token is used again only if it lives so much longer. */
 const SPARE_MS = 30_000;
 
-/** The app's tokens: at most one question at a time, never an old one where a fresh one is needed. */
+/** The app's tokens: at most one question at a time, no old one where a fresh one is needed. */
 export class TokenSource {
   readonly #getToken: GetToken;
   readonly #timer: Timer;

@@ -12,7 +12,7 @@ interface Waiting {
   readonly handler: AnswerHandler;
 }
 
-/** The app's requests, as promises. One made while connecting waits for the connection, up to 15 s. */
+/** The app's requests, as promises. One made while connecting waits for it, up to 15 s. */
 export class WaitingRoom {
   readonly #clock: Clock;
   readonly #send: (request: ClientRequest, handler: AnswerHandler) => void;

@@ -34,7 +34,7 @@ export interface WatchListOptions {
  * Who is watched. The app counts up and down per user; the server is told differences only, and
  * everything again after a reconnect.
  *
- * What does not fit into the server's limit waits until a place gets free; the app hears of it once.
+ * What does not fit into the server's limit waits until a place is free; the app hears of it once.
  * What the server refused for good is not asked again on the same connection.
  */
 export class WatchList {

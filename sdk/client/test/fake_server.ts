@@ -52,7 +52,13 @@ export class FakeServer {
   /** Runs first; true means that it has dealt with the frame. */
   script: Script | undefined;
   welcome: Record<string, unknown> = {};
-  limits = { watch: 500, messageBytes: 131_072, customStatusText: 100, sessions: 20, roomMembers: 500 };
+  limits = {
+    watch: 500,
+    messageBytes: 131_072,
+    customStatusText: 100,
+    sessions: 20,
+    roomMembers: 500,
+  };
   userId = "me";
   #sessions = 0;
 

@@ -1,4 +1,5 @@
-import { PresenceClient, type ClientOptions } from "../src/client.js";
+import { PresenceClient } from "../src/client.js";
+import type { ClientOptions } from "../src/options.js";
 import { PresenceError } from "../src/codes.js";
 import { pageEnvironment } from "../src/environment.js";
 import type { ConnectionStatus } from "../src/link.js";

@@ -147,7 +147,20 @@ describe("leaving", () => {
 
 describe("at the socket", () => {
   test("FO-096: only codes that a browser takes are handed to it", () => {
-    for (const code of [undefined, 0, 999, 1001, 1004, 1005, 1006, 1015, 2999, 5000, 65535, 3000.5]) {
+    for (const code of [
+      undefined,
+      0,
+      999,
+      1001,
+      1004,
+      1005,
+      1006,
+      1015,
+      2999,
+      5000,
+      65535,
+      3000.5,
+    ]) {
       expect(sendableCloseCode(code)).toBe(1000);
     }
     for (const code of [3000, 4408, 4999]) {
@@ -187,7 +200,18 @@ describe("at the socket", () => {
 
   test("FO-066: frames that are no message are ignored", async () => {
     const bench = await new Bench().connected();
-    for (const text of ["", "null", "true", "1e999", '"x"', "[]", "{}", '{"type":[]}', "{", "\ud83d"]) {
+    for (const text of [
+      "",
+      "null",
+      "true",
+      "1e999",
+      '"x"',
+      "[]",
+      "{}",
+      '{"type":[]}',
+      "{",
+      "\ud83d",
+    ]) {
       bench.server.last.handlers.received(text);
       expect(readServerMessage(text)).toBeUndefined();
     }

@@ -162,7 +162,9 @@ describe("privacy", () => {
   test("get looks without a watch", async () => {
     const bench = await new Bench().connected();
     bench.server.set("ana", "busy", 3);
-    expect(await bench.client.get(["ana"])).toEqual([{ userId: "ana", status: "busy", version: 3 }]);
+    expect(await bench.client.get(["ana"])).toEqual([
+      { userId: "ana", status: "busy", version: 3 },
+    ]);
     expect(bench.server.last.watched.size).toBe(0);
   });
 });

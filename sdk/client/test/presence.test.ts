@@ -5,7 +5,10 @@ import { Bench, randomFrom } from "./harness.js";
 const MINUTE = 60_000;
 
 /** A bench whose watches wait for `answer`. */
-async function holdingWatches(): Promise<{ bench: Bench; answer: (...users: WirePresence[]) => void }> {
+async function holdingWatches(): Promise<{
+  bench: Bench;
+  answer: (...users: WirePresence[]) => void;
+}> {
   const bench = await new Bench().connected();
   let id: number | undefined;
   bench.server.script = (_connection, frame) => {
@@ -65,7 +68,11 @@ describe("versions", () => {
       expected.set(userId, user);
       bench.server.last.send({ type: "update", users: [user] });
     }
-    const snapshot = ids.map((userId) => ({ userId, status: "online" as const, version: version() }));
+    const snapshot = ids.map((userId) => ({
+      userId,
+      status: "online" as const,
+      version: version(),
+    }));
     answer(...snapshot);
     const later = ids.map((userId) => ({ userId, status: "busy" as const, version: version() }));
     later.sort(() => random() - 0.5);
@@ -88,7 +95,11 @@ describe("versions", () => {
     bench.server.update("ana", "online", 8);
     answer(ana("offline", 0));
     await bench.clock.advance(1_000);
-    expect(bench.client.presence("ana")).toEqual({ userId: "ana", status: "offline", stale: false });
+    expect(bench.client.presence("ana")).toEqual({
+      userId: "ana",
+      status: "offline",
+      stale: false,
+    });
     bench.server.update("ana", "busy", 9);
     bench.server.update("ana", "offline", 0);
     await bench.clock.advance(1_000);
@@ -160,7 +171,9 @@ describe("what the app is told", () => {
     await bench.clock.advance(1_000);
     const calls: string[] = [];
     bench.client.subscribeUser("ana", (presence) => calls.push(`ana ${presence.status}`));
-    const stop = bench.client.subscribeUser("bo", (presence) => calls.push(`bo ${presence.status}`));
+    const stop = bench.client.subscribeUser("bo", (presence) =>
+      calls.push(`bo ${presence.status}`),
+    );
     bench.server.update("ana", "busy", 3);
     await bench.clock.advance(1_000);
     expect(calls).toEqual(["ana busy"]);

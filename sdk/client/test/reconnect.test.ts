@@ -177,7 +177,9 @@ describe("what a close code asks for", () => {
         reason: "because",
         closeCode: code,
       });
-      expect(bench.errors.map((error) => [error.code, error.closeCode])).toEqual([["stopped", code]]);
+      expect(bench.errors.map((error) => [error.code, error.closeCode])).toEqual([
+        ["stopped", code],
+      ]);
       expect(bench.clock.timers).toBe(0);
     });
   }

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { ClientOptions } from "../src/client.js";
+import type { ClientOptions } from "../src/options.js";
 import { Bench } from "./harness.js";
 
 const MINUTE = 60_000;
 
 /** Tokens that live a minute, from a provider that takes 150 ms. */
-function shortLived(more: Partial<ClientOptions> = {}): { bench: Bench; mostInFlight: () => number } {
+function shortLived(more: Partial<ClientOptions> = {}): {
+  bench: Bench;
+  mostInFlight: () => number;
+} {
   let inFlight = 0;
   let most = 0;
   const bench: Bench = new Bench({
@@ -125,7 +128,10 @@ describe("tokens", () => {
 });
 
 describe("refused tokens", () => {
-  function refusing(isGood: (token: string) => boolean, getToken?: () => string | Promise<string>): Bench {
+  function refusing(
+    isGood: (token: string) => boolean,
+    getToken?: () => string | Promise<string>,
+  ): Bench {
     const bench = new Bench(getToken === undefined ? {} : { getToken });
     bench.server.script = (connection, frame) => {
       if (frame.type !== "hello" || isGood(frame["token"] as string)) {
@@ -152,7 +158,10 @@ describe("refused tokens", () => {
   });
 
   test("FO-060: the same bad token each time: stops after three tries", async () => {
-    const bench = await refusing(() => false, () => "bad").connected();
+    const bench = await refusing(
+      () => false,
+      () => "bad",
+    ).connected();
     await bench.clock.advance(30 * MINUTE);
     const times = bench.server.connections.map((one) => one.openedAt);
     expect(times).toHaveLength(3);

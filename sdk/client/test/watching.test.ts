@@ -122,7 +122,7 @@ describe("watching", () => {
     const bench = new Bench();
     bench.server.limits = { ...bench.server.limits, watch: 5_000, messageBytes: 16_384 };
     await bench.connected();
-    const ids = Array.from({ length: 1_000 }, (_, i) => `${"é\"".repeat(30)}${i}`);
+    const ids = Array.from({ length: 1_000 }, (_, i) => `${'é"'.repeat(30)}${i}`);
     ids.forEach((id) => bench.server.set(id, "online", 9_007_199_254_740_000));
     bench.client.watch(ids);
     await bench.clock.advance(1_000);
@@ -179,7 +179,11 @@ describe("watching", () => {
         return false;
       }
       const part = { type: "snapshot", id: frame.id, asOf: 1 };
-      connection.send({ ...part, users: [{ userId: "a", status: "online", version: 1 }], more: true });
+      connection.send({
+        ...part,
+        users: [{ userId: "a", status: "online", version: 1 }],
+        more: true,
+      });
       bench.clock.setTimer(() => {
         connection.send({ ...part, users: [{ userId: "b", status: "busy", version: 1 }] });
       }, 1_000);

@@ -38,12 +38,12 @@ export async function openBrowser(options = {}) {
 }
 
 /** The page of one person; what it prints as errors is collected. */
-export async function openPerson(context, url, userId) {
+export async function openPerson(context, url, userId, query = "") {
   const page = await context.newPage();
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(String(error)));
-  await page.goto(`${url}/?user=${encodeURIComponent(userId)}`);
+  await page.goto(`${url}/?user=${encodeURIComponent(userId)}${query}`);
   await page.getByText("Connected", { exact: true }).waitFor();
   return { page, errors, userId };
 }

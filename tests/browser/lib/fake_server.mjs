@@ -41,8 +41,15 @@ class FakeServer {
       customStatus: { text: "Compiling", emoji: "⚙️" },
     });
     this.#simulate("hedy", { status: "away", devices: ["mobile"], since: minuteAgo(7) });
-    this.#simulate("emmy", { status: "dnd", devices: ["tablet"], customStatus: { text: "Proofs until lunch", emoji: "📐" } });
-    this.#simulate("katherine", { status: "offline", lastSeen: { granularity: "recent", at: minuteAgo(12) } });
+    this.#simulate("emmy", {
+      status: "dnd",
+      devices: ["tablet"],
+      customStatus: { text: "Proofs until lunch", emoji: "📐" },
+    });
+    this.#simulate("katherine", {
+      status: "offline",
+      lastSeen: { granularity: "recent", at: minuteAgo(12) },
+    });
   }
 
   listen(port = 0) {
@@ -62,7 +69,13 @@ class FakeServer {
 
   #user(userId) {
     if (!this.users.has(userId)) {
-      this.users.set(userId, { version: 1, status: "auto", sessions: 0, lastSeenAt: 0, visible: true });
+      this.users.set(userId, {
+        version: 1,
+        status: "auto",
+        sessions: 0,
+        lastSeenAt: 0,
+        visible: true,
+      });
     }
     return this.users.get(userId);
   }
@@ -90,6 +103,7 @@ class FakeServer {
       status: user.status === "auto" ? "online" : user.status,
       version,
       devices: ["web"],
+      ...(user.status === "auto" ? {} : { since: minuteAgo(0) }),
       ...(user.customStatus ? { customStatus: user.customStatus } : {}),
       ...(isOwn ? { declared: { status: user.status, scope: "user" } } : {}),
     };
@@ -203,7 +217,13 @@ class FakeServer {
       serverTime: Date.now(),
       heartbeat: { intervalMs, ttlMs },
       graceMs,
-      limits: { watch: 500, messageBytes: 131_072, customStatusText: 100, sessions: 20, roomMembers: 500 },
+      limits: {
+        watch: 500,
+        messageBytes: 131_072,
+        customStatusText: 100,
+        sessions: 20,
+        roomMembers: 500,
+      },
       health: { store: "ok", since: 1 },
     };
   }

@@ -50,7 +50,9 @@ export class App {
     this.#header = new Header(this.#client, this.#lab, onSwitch);
     const custom = new CustomStatusDialog(this.#client, userId, async (customStatus) => {
       await this.#client.setStatus({ customStatus });
-      this.#timeline.add(customStatus ? "You set your status text" : "You cleared your status text");
+      this.#timeline.add(
+        customStatus ? "You set your status text" : "You cleared your status text",
+      );
     });
     const privacy = new PrivacyDialog(
       this.#client,
@@ -135,7 +137,8 @@ export class App {
       this.#drawFast();
     });
     this.#client.on("session", ({ resumed, heartbeat, graceMs }) => {
-      const times = `heartbeat ${seconds(heartbeat.intervalMs)}, ttl ${seconds(heartbeat.ttlMs)}, grace ${seconds(graceMs)}`;
+      const beats = `heartbeat ${seconds(heartbeat.intervalMs)}, ttl ${seconds(heartbeat.ttlMs)}`;
+      const times = `${beats}, grace ${seconds(graceMs)}`;
       this.#timeline.add(
         resumed ? "Connected: your session goes on" : `Connected: a new session (${times})`,
         "good",
@@ -204,12 +207,18 @@ export class App {
   #drop(): void {
     this.#wire.cut();
     this.#lab.leave("dropped");
-    this.#timeline.add("The network is gone. The server has not been told and waits for a heartbeat", "bad");
+    this.#timeline.add(
+      "The network is gone. The server has not been told and waits for a heartbeat",
+      "bad",
+    );
   }
 
   #close(): void {
     this.#client.disconnect();
-    this.#left("closed", "Closed without goodbye. The session stays in grace; come back and nobody notices");
+    this.#left(
+      "closed",
+      "Closed without goodbye. The session stays in grace; come back and nobody notices",
+    );
   }
 
   #signOut(): void {

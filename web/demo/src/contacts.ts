@@ -139,10 +139,7 @@ export class Contacts {
       "section",
       { class: "card contacts", "aria-labelledby": "people-title" },
       h("h2", { id: "people-title" }, "People", this.#stale),
-      ...this.#groups.flatMap((group) => [
-        h("h3", {}, `${group.title} `, group.count),
-        group.list,
-      ]),
+      ...this.#groups.flatMap((group) => [h("h3", {}, `${group.title} `, group.count), group.list]),
       form,
     );
   }

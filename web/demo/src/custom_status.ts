@@ -5,7 +5,7 @@ import { EndPicker } from "./end_picker.js";
 const EMOJI: readonly [string, string][] = [
   ["💬", "speech balloon"],
   ["🍜", "noodles"],
-  ["☕", "coffee"],
+  ["☕️", "coffee"],
   ["🎧", "headphones"],
   ["🚆", "train"],
   ["🌴", "palm tree"],
@@ -21,7 +21,7 @@ export class CustomStatusDialog {
   readonly #userId: string;
   readonly #emoji = h("input", { id: "custom-emoji", class: "emoji", autocomplete: "off" });
   readonly #text = h("input", { id: "custom-text", autocomplete: "off" });
-  readonly #left = h("span", { class: "hint" });
+  readonly #left = h("span", { class: "hint", role: "status" });
   readonly #error = h("p", { class: "error", role: "alert" });
   readonly #end = new EndPicker("Clear it", "custom-end");
 
@@ -79,8 +79,8 @@ export class CustomStatusDialog {
               onclick: () => (this.#emoji.value = emoji),
             }),
           ),
-          this.#left,
         ),
+        this.#left,
         this.#end.element,
         this.#error,
         h(
@@ -120,6 +120,7 @@ export class CustomStatusDialog {
 
   #count(): void {
     const left = MOST_CODE_POINTS - [...this.#text.value].length;
-    setText(this.#left, left < 20 ? `${left} left` : "");
+    setText(this.#left, `${left} of ${MOST_CODE_POINTS} characters left`);
+    this.#left.hidden = left >= 20;
   }
 }

@@ -1,7 +1,7 @@
 type Child = Node | string | undefined;
 type Props = Record<string, string | boolean | undefined | ((event: Event) => void)>;
 
-/** Makes an element. `on…` adds a listener, `class` and `text` do what they say, the rest are attributes. */
+/** Makes an element. `on…` adds a listener, `class` and `text` say it, the rest are attributes. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   props: Props = {},

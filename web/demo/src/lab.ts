@@ -91,7 +91,8 @@ export class Lab {
         break;
       default:
         if (isReady) {
-          const answer = this.#answeredMs === undefined ? "" : `, answered in ${this.#answeredMs} ms`;
+          const answer =
+            this.#answeredMs === undefined ? "" : `, answered in ${this.#answeredMs} ms`;
           this.#set(left(silentMs, ttlMs), `Last heartbeat ${seconds(silentMs)} ago${answer}`);
         } else if (session !== undefined) {
           this.#tell(silentMs, ttlMs, `No connection, silent for ${seconds(silentMs)}`);

@@ -15,7 +15,7 @@ const CHOICES: readonly { status: DeclaredStatus; dot: string; text: string; hin
   { status: "away", dot: "away", text: "Away", hint: "" },
   { status: "busy", dot: "busy", text: "Busy", hint: "" },
   { status: "dnd", dot: "dnd", text: "Do not disturb", hint: "" },
-  { status: "invisible", dot: "invisible", text: "Invisible", hint: "others see you offline" },
+  { status: "invisible", dot: "invisible", text: "Invisible", hint: "seen as offline" },
 ];
 
 /** The user's own card: how the user stands, and what to change. */

@@ -114,7 +114,9 @@ export class PrivacyDialog {
         h("h2", { id: "privacy-title", text: "Who may see me" }),
         h("p", {
           class: "hint",
-          text: "It takes effect at once. Whom you hide something from, you cannot see it of either. Contacts are set by a back end; in this demo nobody has any.",
+          text:
+            "It takes effect at once. Whom you hide something from, you cannot see it of either. " +
+            "Contacts are set by a back end; in this demo nobody has any.",
         }),
         this.#online.element,
         this.#lastSeen.element,

@@ -28,7 +28,9 @@ export function signInPage(onChosen: (userId: string) => void): HTMLElement {
       },
       h("h1", {}, h("span", { class: "logo", "aria-hidden": "true" }), "presenced"),
       h("p", {
-        text: "Who is here, and when were they last? Be one person here and another in a second browser, and watch what each sees of the other.",
+        text:
+          "Who is here, and when were they last? Be one person here and another in a second " +
+          "browser, and watch what each sees of the other.",
       }),
       h("label", { for: "user", text: "Who are you?" }),
       h(

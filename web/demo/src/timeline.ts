@@ -8,14 +8,18 @@ const MOST_ENTRIES = 200;
 /** What happened, newest first, with the time of this machine. */
 export class Timeline {
   readonly element: HTMLElement;
-  readonly #list = h("ol", { class: "events", role: "log", "aria-label": "Timeline" });
+  readonly #list = h("ol");
 
   constructor() {
     this.element = h(
       "section",
       { class: "card timeline", "aria-labelledby": "timeline-title" },
       h("h2", { id: "timeline-title", text: "What happened" }),
-      this.#list,
+      h(
+        "div",
+        { class: "events", role: "log", "aria-labelledby": "timeline-title", tabindex: "0" },
+        this.#list,
+      ),
     );
   }
 
