@@ -44,8 +44,12 @@ int run_token(const std::string& user, const std::string& ttl, const std::string
     if (!life) {
         return refuse({presence::ErrorCode::bad_request, "--ttl " + life.error().message, 0, 0});
     }
+    presence::Result<std::string> key = presence::app::read_secret(secret);
+    if (!key) {
+        return refuse({presence::ErrorCode::bad_request, "--secret " + key.error().message, 0, 0});
+    }
     presence::Result<std::string> token = presence::auth::mint_token(
-        presence::UserId(user), *life, secret, presence::SystemClock().wall_now());
+        presence::UserId(user), *life, *key, presence::SystemClock().wall_now());
     if (!token) {
         return refuse(token.error());
     }
@@ -77,7 +81,7 @@ int main(int argc, char** argv) {
     CLI::App* token = app.add_subcommand("token", "Print a token, for trying things out");
     token->add_option("--user", user, "User id")->required();
     token->add_option("--ttl", ttl, "How long it is good for")->capture_default_str();
-    token->add_option("--secret", secret, "HS256 secret")->capture_default_str();
+    token->add_option("--secret", secret, "HS256 secret, or file:PATH")->capture_default_str();
 
     CLI::App* config = app.add_subcommand("config", "Print all keys with defaults and units");
     CLI::App* version = app.add_subcommand("version", "Print the version");

@@ -3,27 +3,29 @@
 #include "presence/app/config_keys.h"
 #include "presence/app/config_values.h"
 
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fmt/format.h>
 #include <thread>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 namespace presence::app {
 
 namespace {
 
-Error wrong(std::string message) { return {ErrorCode::bad_request, std::move(message), 0, 0}; }
+Error wrong(std::string message) {
+    return {ErrorCode::bad_request, std::move(message), 0, 0};
+}
 
 Error unknown_key(std::string_view name) {
     const std::string_view nearest = nearest_key(name);
-    return wrong(nearest.empty()
-                     ? fmt::format("{} is no known key; `presenced config` lists all",
-                                   log::quoted(name, 80))
-                     : fmt::format("{} is no known key; did you mean {}?", log::quoted(name, 80),
-                                   nearest));
+    return wrong(
+        nearest.empty()
+            ? fmt::format("{} is no known key; `presenced config` lists all", log::quoted(name, 80))
+            : fmt::format("{} is no known key; did you mean {}?", log::quoted(name, 80), nearest));
 }
 
 Result<bool> apply(Config& config, std::string_view name, const ConfigValue& value) {
@@ -118,9 +120,8 @@ Result<bool> apply_file(Config& config, const std::string& path) {
 /// name holds one.
 std::string key_of_variable(std::string_view name) {
     std::string key(name);
-    std::ranges::transform(key, key.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
+    std::ranges::transform(key, key.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (find_key(key) == nullptr) {
         const std::size_t at = key.find('_');
         if (at != std::string::npos) {
@@ -168,8 +169,8 @@ Result<bool> apply_all(Config& config, const ConfigSources& sources) {
     for (const std::string& set : sources.sets) {
         const std::size_t equals = set.find('=');
         if (equals == std::string::npos) {
-            return wrong(fmt::format("--set {} is not of the form key=value",
-                                     log::quoted(set, 80)));
+            return wrong(
+                fmt::format("--set {} is not of the form key=value", log::quoted(set, 80)));
         }
         const std::string key = set.substr(0, equals);
         Result<bool> applied = apply(config, key, split(key, set.substr(equals + 1)));
@@ -181,13 +182,62 @@ Result<bool> apply_all(Config& config, const ConfigSources& sources) {
 }
 
 Result<bool> is_loopback(std::string_view listen) {
-    if (listen.starts_with("127.") || listen.starts_with("[::1]")) {
+    const std::string_view host = listen.substr(0, listen.rfind(':'));
+    const bool is_number = host.find_first_not_of("0123456789.") == std::string_view::npos;
+    if ((host.starts_with("127.") && is_number) || host == "[::1]") {
         return true;
     }
-    return wrong(fmt::format("listen is {}, but --dev serves on loopback only", listen));
+    return wrong(
+        fmt::format("listen is {}, but --dev serves on loopback only", log::quoted(listen, 80)));
+}
+
+/// An origin as browsers send it: scheme, host and maybe a port, in small letters.
+bool is_origin(std::string_view text) {
+    const std::size_t colon = text.find("://");
+    if (colon == 0 || colon == std::string_view::npos) {
+        return false;
+    }
+    const std::string_view host = text.substr(colon + 3);
+    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]+";
+    return !host.empty() && host.find_first_not_of(kAllowed) == std::string_view::npos &&
+           text.substr(0, colon).find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+Result<bool> check_origins(const Config& config) {
+    for (const std::string& origin : config.node.allowed_origins) {
+        if (origin == "*" && !config.auth_cookie.empty()) {
+            return wrong(
+                "auth.allowed_origins is *, which auth.cookie forbids: any page could act "
+                "as its visitor; name the origins");
+        }
+        if (origin != "*" && !is_origin(origin)) {
+            return wrong(
+                fmt::format("auth.allowed_origins: {} is no origin like "
+                            "https://example.org or http://localhost:5173",
+                            log::quoted(origin, 80)));
+        }
+    }
+    return true;
+}
+
+Result<bool> check_log(const Config& config) {
+    constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
+    if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
+        return wrong(fmt::format("log.level: {} is none of debug, info, warning, error, off",
+                                 log::quoted(config.log_level, 80)));
+    }
+    if (config.log_format != "text" && config.log_format != "json") {
+        return wrong(fmt::format("log.format: {} is neither text nor json",
+                                 log::quoted(config.log_format, 80)));
+    }
+    return true;
 }
 
 }  // namespace
+
+std::size_t default_threads() {
+    return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 64);
+}
 
 Result<bool> validate(const Config& config) {
     Result<bool> heartbeat = config.node.core.heartbeat.validate();
@@ -204,8 +254,9 @@ Result<bool> validate(const Config& config) {
             fmt::format("auth.leeway is {}, most is 60s", show_duration(node.auth.leeway)));
     }
     if (node.auth.secrets.empty() && node.auth.public_keys.empty() && node.auth.jwks.empty()) {
-        return wrong("auth.secret, auth.public_keys and auth.jwks are all empty: no token could "
-                     "ever be checked; set one of them, or start with --dev");
+        return wrong(
+            "auth.secret, auth.public_keys and auth.jwks are all empty: no token could "
+            "ever be checked; set one of them, or start with --dev");
     }
     if (config.dev) {
         Result<bool> loopback = is_loopback(node.listen);
@@ -223,23 +274,19 @@ Result<bool> validate(const Config& config) {
         return wrong(fmt::format("store.url: {} is not served by this release; only memory: is",
                                  log::quoted(config.store_url, 80)));
     }
-    if (config.database_url != "memory:" && !config.database_url.starts_with("sqlite:")) {
+    if (config.database_url != "memory:" &&
+        (!config.database_url.starts_with("sqlite:") || config.database_url == "sqlite:")) {
         return wrong("database.url is neither sqlite:FILE nor memory:");
     }
     if (node.limits.hello_bytes > node.limits.message_bytes) {
         return wrong(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
                                  node.limits.hello_bytes, node.limits.message_bytes));
     }
-    constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
-    if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
-        return wrong(fmt::format("log.level: {} is none of debug, info, warning, error, off",
-                                 log::quoted(config.log_level, 80)));
+    Result<bool> origins = check_origins(config);
+    if (!origins) {
+        return origins;
     }
-    if (config.log_format != "text" && config.log_format != "json") {
-        return wrong(fmt::format("log.format: {} is neither text nor json",
-                                 log::quoted(config.log_format, 80)));
-    }
-    return true;
+    return check_log(config);
 }
 
 Result<Config> load_config(const ConfigSources& sources) {
@@ -271,9 +318,6 @@ Result<Config> load_config(const ConfigSources& sources) {
     }
     if (!config.node.auth.secrets.empty()) {
         config.node.demo_secret = config.node.auth.secrets.front();
-    }
-    if (config.node.threads == 0) {
-        config.node.threads = std::max(1U, std::thread::hardware_concurrency());
     }
     constexpr std::string_view kSqlite = "sqlite:";
     if (config.database_url.starts_with(kSqlite)) {

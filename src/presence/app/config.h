@@ -11,13 +11,19 @@
 
 namespace presence::app {
 
+/// Gateway threads if nothing is said: one a core, 64 at most.
+[[nodiscard]] std::size_t default_threads();
+
 /// All of the configuration: the node's, and what the process needs besides.
 struct Config {
+    Config() { node.threads = default_threads(); }
+
     NodeConfig node;
     std::string data_dir = "data";
     std::string store_url = "memory:";
     std::string database_url = "sqlite:presenced.db";
     std::string profile = "default";  ///< heartbeat.profile
+    std::string auth_cookie;          ///< auth.cookie; empty: tokens do not come in cookies.
     std::string log_level = "info";
     std::string log_format = "text";
     bool dev = false;
@@ -26,9 +32,9 @@ struct Config {
 /// Where a configuration comes from, in the order in which later wins: file, environment, command
 /// line. `--dev` and `--demo` count as defaults below all of them.
 struct ConfigSources {
-    std::string file;                                      ///< TOML; empty: none.
-    std::vector<std::pair<std::string, std::string>> environment;  ///< PRESENCED_SECTION_KEY.
-    std::vector<std::string> sets;                         ///< "key=value".
+    std::string file{};                                              ///< TOML; empty: none.
+    std::vector<std::pair<std::string, std::string>> environment{};  ///< PRESENCED_SECTION_KEY.
+    std::vector<std::string> sets{};                                 ///< "key=value".
     bool dev = false;
     bool demo = false;
 };

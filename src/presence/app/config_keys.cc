@@ -2,16 +2,19 @@
 
 #include "presence/app/config_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <limits>
 
 namespace presence::app {
 
 namespace {
 
-Error wrong(std::string message) { return {ErrorCode::bad_request, std::move(message), 0, 0}; }
+Error wrong(std::string message) {
+    return {ErrorCode::bad_request, std::move(message), 0, 0};
+}
 
 /// What an accessor returns: a reference into the configuration.
 template <class Access>
@@ -150,29 +153,34 @@ constexpr std::array<Word<DegradedShow>, 3> kShows{{
     {"last_known", DegradedShow::last_known},
 }};
 
-#define PRESENCED_FIELD(path) [](Config & config) -> auto& { return config.path; }
+#define PRESENCED_FIELD(path)      \
+    [](Config & config) -> auto& { \
+        return config.path;        \
+    }
 
 void add_server_keys(std::vector<ConfigKey>& keys) {
-    keys.push_back(text("listen", "Address and port; port 0 takes a free one.",
-                        PRESENCED_FIELD(node.listen)));
-    keys.push_back(number("threads", "Gateway threads; 0: one a core.",
-                          PRESENCED_FIELD(node.threads), 0, 64));
+    keys.push_back(
+        text("listen", "Address and port; port 0 takes a free one.", PRESENCED_FIELD(node.listen)));
+    keys.push_back(number("threads", "Gateway threads; by default one a core.",
+                          PRESENCED_FIELD(node.threads), 1, 64));
     keys.push_back(text("data_dir", "Folder of the embedded database and of spools.",
                         PRESENCED_FIELD(data_dir)));
     keys.push_back(text("store.url", "Shared session store; memory: is this process alone.",
                         PRESENCED_FIELD(store_url)));
-    keys.push_back(text("database.url", "Durable store: sqlite:FILE (in data_dir unless absolute) "
-                                        "or memory: (lost with the process).",
+    keys.push_back(text("database.url",
+                        "Durable store: sqlite:FILE (in data_dir unless absolute) "
+                        "or memory: (lost with the process).",
                         PRESENCED_FIELD(database_url)));
     keys.push_back(duration("drain.timeout", "Most time that SIGTERM may take.",
                             PRESENCED_FIELD(node.core.drain_timeout)));
     keys.push_back(text("tls.certificate", "PEM file with the certificate chain; empty: no TLS.",
                         PRESENCED_FIELD(node.tls_certificate)));
     keys.back().live = true;
-    keys.push_back(text("tls.key", "PEM file with its private key.", PRESENCED_FIELD(node.tls_key)));
+    keys.push_back(
+        text("tls.key", "PEM file with its private key.", PRESENCED_FIELD(node.tls_key)));
     keys.back().live = true;
-    keys.push_back(text("log.level", "debug, info, warning, error or off.",
-                        PRESENCED_FIELD(log_level)));
+    keys.push_back(
+        text("log.level", "debug, info, warning, error or off.", PRESENCED_FIELD(log_level)));
     keys.back().live = true;
     keys.push_back(text("log.format", "text or json.", PRESENCED_FIELD(log_format)));
     keys.back().live = true;
@@ -193,8 +201,9 @@ void add_presence_keys(std::vector<ConfigKey>& keys) {
                             PRESENCED_FIELD(node.core.presence.idle_after)));
     keys.push_back(flag("presence.show_devices", "Whether viewers are told kinds of device.",
                         PRESENCED_FIELD(node.core.presence.merge.show_devices)));
-    keys.push_back(choice("merge.policy", "Which device speaks for the user: most_available, "
-                                          "least_interruptible or most_recent.",
+    keys.push_back(choice("merge.policy",
+                          "Which device speaks for the user: most_available, "
+                          "least_interruptible or most_recent.",
                           PRESENCED_FIELD(node.core.presence.merge.policy), kPolicies));
     keys.push_back(flag("privacy.reciprocity", "Whether hiding costs seeing.",
                         PRESENCED_FIELD(node.core.privacy.reciprocity)));
@@ -215,8 +224,8 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.auth.secrets), true));
     keys.push_back(list("auth.public_keys", "PEM files for RS256, ES256 and EdDSA.",
                         PRESENCED_FIELD(node.auth.public_keys)));
-    keys.push_back(text("auth.jwks", "A JSON Web Key Set: file or URL.",
-                        PRESENCED_FIELD(node.auth.jwks)));
+    keys.push_back(
+        text("auth.jwks", "A JSON Web Key Set: file or URL.", PRESENCED_FIELD(node.auth.jwks)));
     keys.push_back(duration("auth.jwks_refresh", "How often a URL is fetched anyway.",
                             PRESENCED_FIELD(node.auth.jwks_refresh)));
     keys.push_back(text("auth.issuer", "iss must be this; empty: not checked.",
@@ -235,6 +244,9 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
     for (std::size_t i = first; i + 2 < keys.size(); ++i) {
         keys[i].live = true;
     }
+    keys.push_back(text("auth.cookie",
+                        "Cookie that may bring the token of a stream or poll; empty: none.",
+                        PRESENCED_FIELD(auth_cookie)));
 }
 
 void add_limit_keys(std::vector<ConfigKey>& keys) {
@@ -278,8 +290,8 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.limits.errors_burst)));
     keys.push_back(real("limits.rest_per_second", "REST calls of one user.",
                         PRESENCED_FIELD(node.limits.rest_per_second)));
-    keys.push_back(real("limits.rest_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.rest_burst)));
+    keys.push_back(
+        real("limits.rest_burst", "The same at once.", PRESENCED_FIELD(node.limits.rest_burst)));
     keys.push_back(real("limits.accepts_per_second", "New connections of the node.",
                         PRESENCED_FIELD(node.limits.accepts_per_second)));
     keys.push_back(real("limits.accepts_burst", "The same at once.",
@@ -299,7 +311,8 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.last_seen_queue)));
     keys.push_back(number("limits.profile_cache", "Profiles kept in memory by one thread.",
                           PRESENCED_FIELD(node.limits.profile_cache), 64));
-    keys.push_back(duration("limits.slow_reader", "A reader that takes nothing that long is closed.",
+    keys.push_back(duration("limits.slow_reader",
+                            "A reader that takes nothing that long is closed.",
                             PRESENCED_FIELD(node.limits.slow_reader)));
     keys.push_back(duration("limits.hello_timeout", "From the upgrade to hello.",
                             PRESENCED_FIELD(node.limits.hello_timeout)));

@@ -18,8 +18,8 @@ struct ConfigKey {
     std::string_view name;  ///< "heartbeat.interval"
     std::string_view unit;  ///< "duration", "bytes", "a list of texts", ...
     std::string_view doc;
-    bool live = false;      ///< SIGHUP takes a new value.
-    bool secret = false;    ///< May be `file:PATH`; its value is in no message.
+    bool live = false;    ///< SIGHUP takes a new value.
+    bool secret = false;  ///< May be `file:PATH`; its value is in no message.
     std::function<Result<bool>(Config&, const ConfigValue&)> set;
     std::function<std::string(const Config&)> show;
 };

@@ -1,7 +1,8 @@
 #include "presence/app/config_values.h"
 
-#include <charconv>
 #include <fmt/format.h>
+
+#include <charconv>
 #include <fstream>
 #include <limits>
 
@@ -9,13 +10,16 @@ namespace presence::app {
 
 namespace {
 
-Error wrong(std::string message) { return {ErrorCode::bad_request, std::move(message), 0, 0}; }
+Error wrong(std::string message) {
+    return {ErrorCode::bad_request, std::move(message), 0, 0};
+}
 
 struct Unit {
     std::string_view name;
     std::int64_t ms;
 };
-constexpr Unit kUnits[]{{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+constexpr Unit kUnits[]{
+    {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
 
 }  // namespace
 
@@ -57,8 +61,7 @@ Result<std::uint64_t> parse_number(std::string_view text) {
 Result<double> parse_real(std::string_view text) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || !(number > 0) ||
-        number > 1e9) {
+    if (error != std::errc{} || end != text.data() + text.size() || !(number > 0) || number > 1e9) {
         return wrong("is no number above 0");
     }
     return number;
