@@ -6,6 +6,7 @@
 #   tools/node.sh folders        the folders that have a lock file
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export PATH=$PWD/build/node/node_modules/node/bin:$PATH
 
 readonly LEAST=20
 
@@ -21,21 +22,20 @@ folders() {
         -printf '%h\n' | sed 's|^\./||' | sort
 }
 
-say_how_to_get_node() {
-    cat >&2 <<EOF
-node: found version $(node_major), the web parts need $LEAST or later.
-Debian 12 brings 18; Debian 13 and Ubuntu 24.04 with a newer nodejs bring enough. With Debian's
-own npm a newer one can be had beside it, without touching the system's:
-    npm install --prefix ~/.local/node node@$LEAST
-    export PATH=~/.local/node/node_modules/node/bin:\$PATH
-EOF
+# Debian 12 brings node 18, too old for the web parts. A newer one comes as an npm package, into
+# build/node, and the system's stays as it is.
+get_newer_node() {
+    echo "node: version $(node_major) is too old, getting $LEAST into build/node" >&2
+    mkdir -p build/node
+    npm install --prefix build/node --no-audit --no-fund --loglevel=error "node@$LEAST" \
+        </dev/null >&2
 }
 
 ready() {
     if (($(node_major) >= LEAST)) && command -v npm >/dev/null; then
         return 0
     fi
-    if (($(node_major) == 0)) && command -v apt-get >/dev/null; then
+    if ! command -v npm >/dev/null && command -v apt-get >/dev/null; then
         local -a root=()
         if [[ $(id -u) != 0 ]]; then
             root=(sudo)
@@ -45,7 +45,10 @@ ready() {
             apt-get -qq -y --no-install-recommends install nodejs npm </dev/null >&2
     fi
     if (($(node_major) < LEAST)); then
-        say_how_to_get_node
+        get_newer_node
+    fi
+    if (($(node_major) < LEAST)); then
+        echo "node: version $(node_major) is here, the web parts need $LEAST or later" >&2
         return 3
     fi
 }
