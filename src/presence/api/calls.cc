@@ -11,11 +11,15 @@ Task<bool> drop_copy(Shard& shard, UserId user) {
 
 }  // namespace
 
-Calls::Calls(const ApiParts& parts) : parts_(parts) {
-    limits_.watch = parts.limits.watch;
-    limits_.custom_status_text = parts.limits.custom_status_text;
-    limits_.list_users = parts.limits.list_users;
-    limits_.query_users = parts.limits.query_users;
+Calls::Calls(const ApiParts& parts) : parts_(parts) {}
+
+protocol::ParseLimits Calls::limits() const {
+    protocol::ParseLimits limits;
+    limits.watch = parts_.limits.watch;
+    limits.custom_status_text = parts_.limits.custom_status_text;
+    limits.list_users = parts_.limits.list_users;
+    limits.query_users = parts_.limits.query_users;
+    return limits;
 }
 
 Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {

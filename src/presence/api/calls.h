@@ -64,8 +64,10 @@ private:
                             [&home, make = std::move(make)]() mutable { return make(home); });
     }
 
+    /// Those in force now: a reload may have changed them.
+    [[nodiscard]] protocol::ParseLimits limits() const;
+
     ApiParts parts_;
-    protocol::ParseLimits limits_;
 };
 
 }  // namespace presence::api

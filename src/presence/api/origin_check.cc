@@ -19,22 +19,23 @@ std::string in_lower_case(std::string_view text) {
 
 }  // namespace
 
-OriginCheck::OriginCheck(std::vector<std::string> allowed) {
+void OriginCheck::replace(const std::vector<std::string>& allowed) {
+    auto list = std::make_shared<List>();
     for (const std::string& origin : allowed) {
         if (origin == "*") {
-            any_ = true;
+            list->any = true;
         } else {
-            allowed_.push_back(in_lower_case(origin));
+            list->origins.push_back(in_lower_case(origin));
         }
     }
-    std::ranges::sort(allowed_);
+    std::ranges::sort(list->origins);
+    list_.store(std::move(list));
 }
 
 bool OriginCheck::allows(std::string_view origin) const {
-    if (any_) {
-        return true;
-    }
-    return origin.size() <= kLongest && std::ranges::binary_search(allowed_, in_lower_case(origin));
+    const std::shared_ptr<const List> now = list();
+    return now->any || (origin.size() <= kLongest &&
+                        std::ranges::binary_search(now->origins, in_lower_case(origin)));
 }
 
 }  // namespace presence::api

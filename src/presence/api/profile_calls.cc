@@ -22,7 +22,8 @@ Task<Result<ProfileRef>> declare(Shard& home, UserId user, StatusChange change, 
 }
 
 Task<Result<ProfileRef>> set_privacy(Shard& home, UserId user, PrivacySettings settings) {
-    Result<ProfileChange> changed = co_await home.editor.set_privacy(user, std::move(settings));
+    Task<Result<ProfileChange>> changing = home.editor.set_privacy(user, std::move(settings));
+    Result<ProfileChange> changed = co_await changing;
     if (!changed) {
         co_return changed.error();
     }
@@ -125,7 +126,7 @@ Task<Calls::Answer> Calls::get_profile(const AdmittedCall& call) const {
 }
 
 Task<Calls::Answer> Calls::put_status(const AdmittedCall& call) const {
-    Result<protocol::StatusChange> given = protocol::parse_status_body(call.request.body, limits_);
+    Result<protocol::StatusChange> given = protocol::parse_status_body(call.request.body, limits());
     if (!given) {
         co_return given.error();
     }
@@ -162,7 +163,7 @@ Task<Calls::Answer> Calls::delete_status(const AdmittedCall& call) const {
 }
 
 Task<Calls::Answer> Calls::put_privacy(const AdmittedCall& call) const {
-    Result<PrivacySettings> settings = protocol::parse_privacy_body(call.request.body, limits_);
+    Result<PrivacySettings> settings = protocol::parse_privacy_body(call.request.body, limits());
     if (!settings) {
         co_return settings.error();
     }
@@ -179,7 +180,7 @@ Task<Calls::Answer> Calls::put_privacy(const AdmittedCall& call) const {
 }
 
 Task<Calls::Answer> Calls::change_list(const AdmittedCall& call) const {
-    Result<UserSetChange> change = wanted_change(call, limits_);
+    Result<UserSetChange> change = wanted_change(call, limits());
     if (!change) {
         co_return change.error();
     }

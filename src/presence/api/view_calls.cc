@@ -70,7 +70,8 @@ Task<Calls::Answer> Calls::get_presence(const AdmittedCall& call) const {
         co_return viewer.error();
     }
     std::vector<UserId> users{call.user};
-    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(*viewer, std::move(users));
+    Task<Result<std::vector<Seen>>> looking = parts_.shard.reader.look(*viewer, std::move(users));
+    Result<std::vector<Seen>> seen = co_await looking;
     if (!seen) {
         co_return seen.error();
     }
@@ -86,7 +87,7 @@ Task<Calls::Answer> Calls::query_presence(const AdmittedCall& call) const {
     if (!viewer) {
         co_return viewer.error();
     }
-    Result<std::vector<UserId>> users = protocol::parse_query_body(call.request.body, limits_);
+    Result<std::vector<UserId>> users = protocol::parse_query_body(call.request.body, limits());
     if (!users) {
         co_return users.error();
     }
@@ -100,7 +101,8 @@ Task<Calls::Answer> Calls::query_presence(const AdmittedCall& call) const {
             co_return taken.error();
         }
     }
-    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(*viewer, std::move(*users));
+    Task<Result<std::vector<Seen>>> looking = parts_.shard.reader.look(*viewer, std::move(*users));
+    Result<std::vector<Seen>> seen = co_await looking;
     if (!seen) {
         co_return seen.error();
     }

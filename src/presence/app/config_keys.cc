@@ -241,7 +241,7 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.api_keys), true));
     keys.push_back(list("auth.allowed_origins", "Origins of pages that may call; * is any.",
                         PRESENCED_FIELD(node.allowed_origins)));
-    for (std::size_t i = first; i + 2 < keys.size(); ++i) {
+    for (std::size_t i = first; i < keys.size(); ++i) {
         keys[i].live = true;
     }
     keys.push_back(text("auth.cookie",
@@ -250,6 +250,7 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
 }
 
 void add_limit_keys(std::vector<ConfigKey>& keys) {
+    const std::size_t first = keys.size();
     keys.push_back(number("limits.sessions_per_user", "Sessions of one user.",
                           PRESENCED_FIELD(node.limits.sessions_per_user), 1, 1'000));
     keys.push_back(number("limits.watch", "Users watched by one connection.",
@@ -318,6 +319,9 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                             PRESENCED_FIELD(node.limits.hello_timeout)));
     keys.push_back(duration("limits.attach_timeout", "An attach waits that long for a store.",
                             PRESENCED_FIELD(node.limits.attach_timeout)));
+    for (std::size_t i = first; i < keys.size(); ++i) {
+        keys[i].live = true;
+    }
 }
 
 #undef PRESENCED_FIELD

@@ -23,6 +23,7 @@
 #include "presence/stores/sqlite/sqlite_profile_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <map>
 #include <thread>
@@ -35,6 +36,7 @@ namespace {
 struct Worker {
     std::unique_ptr<net::Loop> loop;
     SystemRandom random;
+    Limits limits;  ///< This thread's copy, so that a reload needs no lock.
     std::unique_ptr<MemorySessionStore> sessions;
     std::unique_ptr<ProfileStore> profiles;
     std::unique_ptr<JournalSink> thread_journal;
@@ -89,7 +91,7 @@ struct Node::State {
     api::NodeFacts facts;
     api::Assets assets;
     api::OriginCheck origins;
-    auth::ApiKeys api_keys;
+    std::atomic<std::shared_ptr<const auth::ApiKeys>> api_keys;
     std::unique_ptr<auth::JwtVerifier> tokens;
     std::unique_ptr<sqlite::Database> database;
     MemoryProfiles memory_profiles;
@@ -120,7 +122,7 @@ Result<bool> Node::State::open_stores() {
     if (!keys) {
         return keys.error();
     }
-    api_keys = std::move(*keys);
+    api_keys.store(std::make_shared<const auth::ApiKeys>(std::move(*keys)));
     Result<std::unique_ptr<auth::JwtVerifier>> verifier =
         auth::JwtVerifier::make(config.auth, clock);
     if (!verifier) {
@@ -143,6 +145,7 @@ void Node::State::build_workers() {
     std::vector<Scheduler*> threads;
     for (std::size_t i = 0; i < config.threads; ++i) {
         workers.push_back(std::make_unique<Worker>());
+        workers.back()->limits = config.limits;
         workers.back()->loop = std::make_unique<net::Loop>(clock);
         threads.push_back(workers.back()->loop.get());
     }
@@ -154,8 +157,8 @@ void Node::State::build_workers() {
     } else {
         journal = std::make_unique<MemoryJournal>(memory_journal);
     }
-    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, config.limits,
-                                                     journal_counters);
+    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal,
+                                                     workers[0]->limits, journal_counters);
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
         PresenceBus& endpoint = bus->endpoint(i);
@@ -168,10 +171,10 @@ void Node::State::build_workers() {
                 std::make_unique<MemoryProfileStore>(memory_profiles, worker.loop.get());
         }
         worker.thread_journal = std::make_unique<ThreadJournal>(*worker.loop, first,
-                                                                *journal_writer, config.limits);
+                                                                *journal_writer, worker.limits);
         worker.shard = std::make_unique<Shard>(
             ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
-                       endpoint, worker.thread_journal.get(), config.core, config.limits});
+                       endpoint, worker.thread_journal.get(), config.core, worker.limits});
         shards->all.push_back(worker.shard.get());
     }
     std::vector<gateway::Gateway*> gateways;
@@ -179,19 +182,19 @@ void Node::State::build_workers() {
         Worker& worker = *workers[i];
         worker.gateway = std::make_unique<gateway::Gateway>(gateway::GatewayParts{
             i, *worker.loop, clock, worker.random, *worker.shard, shards->homes, *tokens,
-            &auth::hash_resume_secret, config.core, config.limits});
+            &auth::hash_resume_secret, config.core, worker.limits});
         gateways.push_back(worker.gateway.get());
     }
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
         worker.api = std::make_unique<api::Api>(api::ApiParts{
             i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-            [this](std::string_view key) { return api_keys.matches(key); }, origins, config.core,
-            config.limits, facts, assets, demo.get()});
+            [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
+            config.core, worker.limits, facts, assets, demo.get()});
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
-            clock, *worker.gateway, *worker.api, origins, facts, config.limits, workers.size()});
+            clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
         worker.server =
-            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(config.limits));
+            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(worker.limits));
         worker.gateway->connect(*worker.server, gateways);
         worker.api->connect(*worker.server);
         worker.door->connect(*worker.server);
@@ -314,20 +317,35 @@ Node::~Node() {
 const std::string& Node::address() const noexcept { return state_->address; }
 
 Result<bool> Node::reload(const NodeConfig& config) {
-    Result<bool> reloaded = state_->tokens->reload(config.auth);
-    if (!reloaded) {
-        return reloaded.error();
-    }
+    // What can be refused comes first, so that a refusal changes nothing.
+    std::shared_ptr<net::TlsContext> tls;
     if (!config.tls_certificate.empty()) {
         Result<std::shared_ptr<net::TlsContext>> loaded =
             net::TlsContext::load(config.tls_certificate, config.tls_key);
         if (!loaded) {
             return loaded.error();
         }
-        for (const auto& worker : state_->workers) {
-            worker->loop->post(
-                [server = worker->server.get(), tls = *loaded] { server->reload_tls(tls); });
-        }
+        tls = std::move(*loaded);
+    }
+    Result<auth::ApiKeys> keys = auth::ApiKeys::make(config.api_keys);
+    if (!keys) {
+        return keys.error();
+    }
+    Result<bool> reloaded = state_->tokens->reload(config.auth);
+    if (!reloaded) {
+        return reloaded.error();
+    }
+    state_->api_keys.store(std::make_shared<const auth::ApiKeys>(std::move(*keys)));
+    state_->origins.replace(config.allowed_origins);
+    for (const auto& worker : state_->workers) {
+        worker->loop->post([one = worker.get(), limits = config.limits, tls] {
+            one->limits = limits;
+            one->gateway->limits_changed();
+            one->server->set_limits(net_limits(limits));
+            if (tls) {
+                one->server->reload_tls(tls);
+            }
+        });
     }
     return true;
 }

@@ -45,7 +45,8 @@ public:
     /// (DESIGN rule 33). Blocks for CoreConfig::drain_timeout at most.
     void drain_and_stop();
 
-    /// Takes what can change live: keys, origins are not among them yet; certificates are.
+    /// Takes what can change live: keys, origins, limits, certificate. On an error nothing has
+    /// changed.
     [[nodiscard]] Result<bool> reload(const NodeConfig& config);
 
 private:

@@ -15,10 +15,7 @@ Gateway::Gateway(const GatewayParts& parts)
     : parts_(parts),
       timers_(kTimerTick, parts.clock.now()),
       healthy_since_(parts.clock.wall_now()) {
-    parse_limits_.watch = parts.limits.watch;
-    parse_limits_.custom_status_text = parts.limits.custom_status_text;
-    parse_limits_.list_users = parts.limits.list_users;
-    parse_limits_.query_users = parts.limits.query_users;
+    limits_changed();
     parts_.shard.service.set_owner(this);
     parts_.shard.watches.set_sink(this);
     parts_.shard.bus.set_receiver(this);
@@ -28,6 +25,13 @@ Gateway::~Gateway() {
     parts_.shard.bus.set_receiver(nullptr);
     parts_.shard.watches.set_sink(nullptr);
     parts_.shard.service.set_owner(nullptr);
+}
+
+void Gateway::limits_changed() {
+    parse_limits_.watch = parts_.limits.watch;
+    parse_limits_.custom_status_text = parts_.limits.custom_status_text;
+    parse_limits_.list_users = parts_.limits.list_users;
+    parse_limits_.query_users = parts_.limits.query_users;
 }
 
 void Gateway::connect(net::Server& server, std::vector<Gateway*> peers) {

@@ -82,6 +82,9 @@ public:
     void on_drained(net::UserTag tag);
     void on_closed(net::UserTag tag, const net::CloseInfo& info);
 
+    /// The limits that it was given have other values.
+    void limits_changed();
+
     void tick();
     void flush() { parts_.shard.watches.flush(); }
 
