@@ -70,12 +70,19 @@ private:
 class SqliteLife {
 public:
     explicit SqliteLife(sqlite::DatabaseConfig config) : config_(std::move(config)) { open(); }
+    SqliteLife(const SqliteLife&) = delete;
+    SqliteLife& operator=(const SqliteLife&) = delete;
+    ~SqliteLife() { close(); }
 
     void reopen() {
         close();
         open();
     }
-    void close() { database_.reset(); }
+    /// Answers everything that was asked, too.
+    void close() {
+        database_.reset();
+        loop_.run_ready();
+    }
 
     sqlite::Database& database() { return *database_; }
     LoopScheduler& loop() { return loop_; }
