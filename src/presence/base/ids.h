@@ -27,7 +27,7 @@ struct TextId {
 
 using UserId = TextId<struct UserTag>;
 using RoomId = TextId<struct RoomTag>;
-using SessionId = TextId<struct SessionTag>;  ///< 22 characters of base64url, made by this server.
+using SessionId = TextId<struct SessionTag>;  ///< 15 characters of base64url, made here.
 using NodeId = TextId<struct NodeTag>;        ///< One life of one process.
 
 /// Hash for ids that also takes plain text, so that a look-up need not copy.

@@ -17,10 +17,10 @@ std::uint64_t Random::below(std::uint64_t bound) {
     }
 }
 
-std::string Random::token() {
+std::string Random::token(std::size_t characters) {
     static constexpr char kAlphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    std::string text(22, 'A');
+    std::string text(characters, 'A');
     std::uint64_t bits = 0;
     int held = 0;
     for (char& c : text) {

@@ -15,8 +15,8 @@ public:
 
     /// Even over [0, bound). `bound` is at least 1.
     [[nodiscard]] std::uint64_t below(std::uint64_t bound);
-    /// 128 bits as 22 characters of base64url: session ids, resume secrets.
-    [[nodiscard]] std::string token();
+    /// Text of base64url, six bits a character: 22 of them, 128 bits and more, for secrets.
+    [[nodiscard]] std::string token(std::size_t characters = 22);
 };
 
 /// getrandom(2), buffered.

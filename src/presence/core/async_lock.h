@@ -3,8 +3,9 @@
 #include "presence/base/assert.h"
 
 #include <coroutine>
-#include <deque>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace presence {
 
@@ -38,7 +39,12 @@ public:
             lock_.held_ = true;
             return true;
         }
-        void await_suspend(std::coroutine_handle<> waiting) { lock_.waiting_.push_back(waiting); }
+        void await_suspend(std::coroutine_handle<> waiting) {
+            if (!lock_.waiting_) {
+                lock_.waiting_ = std::make_unique<std::vector<std::coroutine_handle<>>>();
+            }
+            lock_.waiting_->push_back(waiting);
+        }
         Guard await_resume() noexcept { return Guard(&lock_); }
 
     private:
@@ -46,26 +52,34 @@ public:
     };
 
     AsyncLock() = default;
-    AsyncLock(const AsyncLock&) = delete;
-    AsyncLock& operator=(const AsyncLock&) = delete;
-    ~AsyncLock() { PRESENCE_ASSERT(waiting_.empty()); }
+    /// Only while nobody holds it or waits.
+    AsyncLock(AsyncLock&& other) noexcept { PRESENCE_ASSERT(!other.held_); }
+    AsyncLock& operator=(AsyncLock&& other) noexcept {
+        PRESENCE_ASSERT(!held_ && !other.held_);
+        return *this;
+    }
+    ~AsyncLock() { PRESENCE_ASSERT(!waiting_); }
 
     [[nodiscard]] Acquire acquire() { return Acquire(*this); }
     [[nodiscard]] bool held() const noexcept { return held_; }
 
 private:
     void pass_on() {
-        if (waiting_.empty()) {
+        if (!waiting_) {
             held_ = false;
             return;
         }
-        const std::coroutine_handle<> next = waiting_.front();
-        waiting_.pop_front();
+        const std::coroutine_handle<> next = waiting_->front();
+        waiting_->erase(waiting_->begin());
+        if (waiting_->empty()) {
+            waiting_.reset();
+        }
         next.resume();  // It owns the lock now; held_ stays true.
     }
 
     bool held_ = false;
-    std::deque<std::coroutine_handle<>> waiting_;
+    /// Null while nobody waits, which is nearly always: each user has a lock.
+    std::unique_ptr<std::vector<std::coroutine_handle<>>> waiting_;
 };
 
 }  // namespace presence

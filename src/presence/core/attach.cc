@@ -11,6 +11,10 @@ namespace presence {
 
 namespace {
 
+/// 90 bits name a session among all there ever were; and a text this short needs no memory of its
+/// own. It is no secret: that is the resume token's other half.
+constexpr std::size_t kSessionIdLength = 15;
+
 bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
     unsigned difference = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -78,7 +82,7 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     if (resumed) {
         session = *held;
     } else {
-        session.id = SessionId(parts_.random.token());
+        session.id = SessionId(parts_.random.token(kSessionIdLength));
         session.resume_hash = request.new_resume_hash;
         session.connected_at = now;
         session.counts = !request.observe;

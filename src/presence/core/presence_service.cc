@@ -44,7 +44,7 @@ PresenceService::Entered::~Entered() {
 Task<PresenceService::Entered> PresenceService::enter(UserId user) {
     const SlotId slot = users_.open(user);
     ++users_.at(slot).pins;
-    AsyncLock& lock = *users_.at(slot).lock;
+    AsyncLock& lock = users_.at(slot).lock;
     AsyncLock::Guard guard = co_await lock.acquire();
     co_return Entered(*this, slot, std::move(guard));
 }
@@ -52,7 +52,7 @@ Task<PresenceService::Entered> PresenceService::enter(UserId user) {
 void PresenceService::close_if_idle(SlotId slot) {
     User* const user = users_.get(slot);
     if (user != nullptr && user->pins == 0 && user->sessions.empty() && !user->flap &&
-        !user->deferred && !user->lock->held()) {
+        !user->deferred && !user->lock.held()) {
         users_.close(slot);
     }
 }

@@ -53,7 +53,7 @@ struct User {
     UserId id;
     UserRecordRef record;  ///< As last committed or read; null: not read yet, or none.
     bool loaded = false;
-    std::unique_ptr<AsyncLock> lock = std::make_unique<AsyncLock>();
+    AsyncLock lock;
     std::vector<SlotId> sessions;
     std::unique_ptr<FlapWindow> flap;
     std::unique_ptr<StatusChange> deferred;
