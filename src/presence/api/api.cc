@@ -114,7 +114,8 @@ Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request) {
     }
     const std::string path(request.path());
     if (const std::optional<Route> route = find_route(request.method, path)) {
-        Result<net::HttpResponse> called = co_await answer_call(*route, std::move(request));
+        Task<Result<net::HttpResponse>> calling = answer_call(*route, std::move(request));
+        Result<net::HttpResponse> called = co_await calling;
         if (!called) {
             co_return error_answer(called.error());
         }

@@ -72,8 +72,9 @@ Task<Result<Caller>> Doorman::identify(const net::HttpRequest& request) const {
     if (parts_.is_api_key(*token)) {
         co_return Caller{};
     }
-    Result<TokenClaims> claims =
-        co_await parts_.tokens.verify_patiently(std::move(*token), parts_.scheduler);
+    Task<Result<TokenClaims>> verifying =
+        parts_.tokens.verify_patiently(std::move(*token), parts_.scheduler);
+    Result<TokenClaims> claims = co_await verifying;
     if (!claims) {
         co_return claims.error();
     }
