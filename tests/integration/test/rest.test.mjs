@@ -71,7 +71,7 @@ describe('presence', () => {
     });
   }
 
-  for (const raw of ['', '{', '{"users":[]} x', '{"users":["\ud800"]}', Buffer.from([0x7b, 0xff, 0x7d]), '\ufeff{"users":["a"]}', '{"users":["\\ud800"]}', '{"users":["\\u0000"]}']) {
+  for (const raw of ['', '{', '{"users":[]} x', Buffer.from('{"users":["\xed\xa0\x80"]}', 'latin1'), Buffer.from([0x7b, 0xff, 0x7d]), '\ufeff{"users":["a"]}', '{"users":["\\ud800"]}', '{"users":["\\u0000"]}']) {
     test(`query refuses the text ${JSON.stringify(raw.toString())}`, async () => {
       assertError(await rest('POST', '/v1/presence/query', { raw }), 400, 'badRequest');
     });
