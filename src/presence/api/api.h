@@ -31,6 +31,10 @@ struct Assets {
 struct DemoHooks {
     std::function<Result<std::string>(const UserId&)> token;  ///< GET /demo/token?user=
     std::function<std::string()> people_json;                 ///< GET /demo/people
+    /// POST /demo/deafen?user=&session=: from now on the server hears nothing of that session's
+    /// connection, as if the network had gone. A page cannot play that by itself: its browser goes
+    /// on answering Pings.
+    std::function<void(const UserId&, const SessionId&)> deafen;
 };
 
 struct ApiParts {

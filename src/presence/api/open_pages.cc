@@ -43,10 +43,13 @@ net::HttpResponse page_answer(const Assets::Page& page, const net::HttpRequest& 
 }  // namespace
 
 std::optional<net::HttpResponse> OpenPages::answer(const net::HttpRequest& request) const {
+    const std::string_view path = request.path();
+    if (request.method == "POST" && path == "/demo/deafen" && parts_.demo != nullptr) {
+        return deafen(request);
+    }
     if (request.method != "GET" && request.method != "HEAD") {
         return std::nullopt;
     }
-    const std::string_view path = request.path();
     if (path == "/healthz") {
         return status_answer("ok", 200);
     }
@@ -93,6 +96,16 @@ net::HttpResponse OpenPages::version() const {
     object.integer("protocol", kProtocolVersion);
     object.close();
     return json_answer(std::move(body));
+}
+
+net::HttpResponse OpenPages::deafen(const net::HttpRequest& request) const {
+    const Result<std::optional<std::string>> user = query_value(request.query(), "user");
+    const Result<std::optional<std::string>> session = query_value(request.query(), "session");
+    if (!user || !session || !*user || !*session || check_id(**user) != nullptr) {
+        return error_answer({ErrorCode::bad_request, "user and session are needed", 0, 0});
+    }
+    parts_.demo->deafen(UserId(**user), SessionId(**session));
+    return no_content();
 }
 
 net::HttpResponse OpenPages::demo_token(const net::HttpRequest& request) const {

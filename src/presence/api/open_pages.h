@@ -19,6 +19,7 @@ public:
 private:
     [[nodiscard]] net::HttpResponse readiness() const;
     [[nodiscard]] net::HttpResponse version() const;
+    [[nodiscard]] net::HttpResponse deafen(const net::HttpRequest& request) const;
     [[nodiscard]] net::HttpResponse demo_token(const net::HttpRequest& request) const;
 
     ApiParts parts_;

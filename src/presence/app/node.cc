@@ -292,6 +292,12 @@ Result<std::unique_ptr<Node>> Node::start(NodeConfig config) {
                                     self->clock.wall_now());
         };
         state->demo->people_json = [] { return DemoPeople::people_json(); };
+        state->demo->deafen = [self](const UserId& user, const SessionId& session) {
+            Worker& home = *self->workers[self->shards->homes.index_of(user)];
+            home.loop->post([gateway = home.gateway.get(), user, session] {
+                gateway->deafen(user, session);
+            });
+        };
     }
     state->build_workers();
     std::unique_ptr<Node> node(new Node(std::move(state)));

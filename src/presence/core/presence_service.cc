@@ -217,12 +217,14 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
     co_return record;
 }
 
-std::vector<SlotId> PresenceService::connections_of(const UserId& id) {
+std::vector<SlotId> PresenceService::connections_of(const UserId& id,
+                                                     const std::optional<SessionId>& session) {
     std::vector<SlotId> connections;
     if (const SlotId slot = users_.find(id)) {
-        for (const SlotId session : users_.at(slot).sessions) {
-            if (sessions_.at(session).connection) {
-                connections.push_back(sessions_.at(session).connection);
+        for (const SlotId local_id : users_.at(slot).sessions) {
+            const LocalSession& local = sessions_.at(local_id);
+            if (local.connection && (!session || local.id == *session)) {
+                connections.push_back(local.connection);
             }
         }
     }

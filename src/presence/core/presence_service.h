@@ -156,8 +156,9 @@ public:
     /// The record of a user as this thread last committed it, or as the store has it.
     [[nodiscard]] Task<Result<UserRecordRef>> record_of(UserId user);
     [[nodiscard]] Task<Result<std::vector<SessionFacts>>> sessions_of(UserId user);
-    /// The connections of a user's live sessions on this thread.
-    [[nodiscard]] std::vector<SlotId> connections_of(const UserId& user);
+    /// The connections of a user's live sessions on this thread, or of one of them.
+    [[nodiscard]] std::vector<SlotId> connections_of(
+        const UserId& user, const std::optional<SessionId>& session = std::nullopt);
     [[nodiscard]] std::size_t session_count() const noexcept { return sessions_.size(); }
     [[nodiscard]] std::size_t user_count() const noexcept { return users_.size(); }
     [[nodiscard]] std::size_t wheel_size() const noexcept { return wheel_.size(); }

@@ -159,6 +159,15 @@ void Gateway::file(SlotId id, TimerKind kind, MonoTime deadline) {
     timers_.file({id, kind}, deadline);
 }
 
+void Gateway::deafen(const UserId& user, const SessionId& session) {
+    for (const SlotId id : parts_.shard.service.connections_of(user, session)) {
+        if (ClientConnection* connection = connections_.find(id)) {
+            connection->session = {};  // Frames of nobody's are no signs of life.
+            connection->busy = true;
+        }
+    }
+}
+
 void Gateway::tick() {
     const MonoTime now = parts_.clock.now();
     parts_.shard.service.tick();

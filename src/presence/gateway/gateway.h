@@ -82,6 +82,10 @@ public:
     void on_drained(net::UserTag tag);
     void on_closed(net::UserTag tag, const net::CloseInfo& info);
 
+    /// Hears nothing any more of the connection of that session: for the demo page, whose browser
+    /// answers Pings whatever the page does.
+    void deafen(const UserId& user, const SessionId& session);
+
     /// The limits that it was given have other values.
     void limits_changed();
 

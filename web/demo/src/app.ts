@@ -7,7 +7,7 @@ import { Lab, type Leaving } from "./lab.js";
 import { Me } from "./me.js";
 import { PrivacyDialog } from "./privacy.js";
 import { Roster } from "./roster.js";
-import { connectUrl, fetchToken } from "./server.js";
+import { connectUrl, deafen, fetchToken } from "./server.js";
 import { Timeline, type Tone } from "./timeline.js";
 import { seconds, statusText, STATUS_WORDS } from "./words.js";
 import { Wire } from "./wire.js";
@@ -206,6 +206,10 @@ export class App {
 
   #drop(): void {
     this.#wire.cut();
+    const session = this.#wire.session;
+    if (session !== undefined) {
+      void deafen(this.#userId, session);
+    }
     this.#lab.leave("dropped");
     this.#timeline.add(
       "The network is gone. The server has not been told and waits for a heartbeat",

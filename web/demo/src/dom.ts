@@ -1,7 +1,7 @@
 type Child = Node | string | undefined;
 type Props = Record<string, string | boolean | undefined | ((event: Event) => void)>;
 
-/** Makes an element. `on…` adds a listener, `class` and `text` say it, the rest are attributes. */
+/** Makes an element. `on…` adds a listener; all but `class` and `text` are attributes. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   props: Props = {},

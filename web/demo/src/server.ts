@@ -28,6 +28,15 @@ export async function fetchPeople(): Promise<Person[]> {
   }
 }
 
+/**
+ * The server hears nothing of the session's connection from now on, as if the network were gone. A
+ * page alone cannot play that: its browser answers the server's Pings whatever the page does.
+ */
+export async function deafen(userId: string, sessionId: string): Promise<void> {
+  const query = `user=${encodeURIComponent(userId)}&session=${encodeURIComponent(sessionId)}`;
+  await fetch(`demo/deafen?${query}`, { method: "POST" }).catch(() => undefined);
+}
+
 /** Whom the user has blocked. */
 export async function fetchBlocks(userId: string): Promise<string[]> {
   const token = await fetchToken(userId);

@@ -8,8 +8,9 @@ export interface WireEvents {
 
 /**
  * The WebSocket with a switch. Dropped, it is like a cable that was cut: nothing goes out, nothing
- * comes in, no close is sent, and a new connection does not come about. The server notices nothing
- * until it has missed the heartbeats.
+ * comes in, no close is sent, and a new connection does not come about. (The browser still answers
+ * Pings: the page asks the server to be deaf to them.) The server notices nothing until it has missed
+ * the heartbeats.
  */
 export class Wire {
   readonly #open = webSocketTransport();
@@ -18,12 +19,19 @@ export class Wire {
   readonly #orphans = new Set<TransportConnection>();
   #isCut = false;
 
+  /** The session that the last `welcome` named. */
+  #session: string | undefined;
+
   constructor(events: WireEvents) {
     this.#events = events;
   }
 
   get isCut(): boolean {
     return this.#isCut;
+  }
+
+  get session(): string | undefined {
+    return this.#session;
   }
 
   cut(): void {
@@ -46,7 +54,9 @@ export class Wire {
       opened: () => this.#isCut || handlers.opened(),
       received: (text) => {
         if (!this.#isCut) {
-          this.#events.received(typeOf(text));
+          const message = JSON.parse(text) as { type: string; sessionId?: string };
+          this.#session = message.sessionId ?? this.#session;
+          this.#events.received(message.type);
           handlers.received(text);
         }
       },
