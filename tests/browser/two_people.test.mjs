@@ -10,10 +10,10 @@ import { layCable } from "./lib/cable.mjs";
 import { Person } from "./lib/person.mjs";
 import { startServer, TIMES } from "./lib/server.mjs";
 
-// PRESENCED_SCREENSHOTS=1 renews the pictures of the documentation.
+// RENEW_PICTURES=1 renews the pictures of the documentation.
 const PICTURES = fileURLToPath(
   new URL(
-    process.env.PRESENCED_SCREENSHOTS ? "../../docs/images/" : "../../build/browser/",
+    process.env.RENEW_PICTURES ? "../../docs/images/" : "../../build/browser/",
     import.meta.url,
   ),
 );
