@@ -5,21 +5,27 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace presence::net {
 namespace {
+
+namespace asio = boost::asio;
 
 /// Events taken from the kernel at once: enough to share the cost of a wake-up among many, few
 /// enough that timers get their turn.
@@ -28,67 +34,98 @@ constexpr std::size_t kBatch = 512;
 /// Timers run in one go before sockets get their turn.
 constexpr int kTimersAtOnce = 256;
 
-using Error = boost::system::error_code;
-namespace asio = boost::asio;
+/// Names the descriptor by which other threads wake this one.
+constexpr std::uint64_t kWakeToken = ~std::uint64_t{0};
+
+/// Waits on behalf of a loop that shares its thread with asio sockets of others: the loop's epoll
+/// set is one descriptor among them. Costs two system calls more a wake-up than waiting for the
+/// set itself, so it exists only where somebody asked for it.
+struct SharedWait {
+    explicit SharedWait(int epoll_fd)
+        : timer(io),
+          sockets(io, ::fcntl(epoll_fd, F_DUPFD_CLOEXEC, 0)),
+          work(asio::make_work_guard(io)) {}
+
+    /// Runs one handler, of whoever; sets `ready` if the loop's own turn has come.
+    void run_one(const std::optional<MonoTime>& due, MonoTime now) {
+        if (!waiting) {
+            waiting = true;
+            sockets.async_wait(asio::posix::stream_descriptor::wait_read, [this](const auto&) {
+                waiting = false;
+                ready = true;
+            });
+        }
+        if (due && due != armed_for) {
+            armed_for = due;
+            timer.expires_after(std::max(*due - now, Millis{0}));
+            timer.async_wait([this](const auto& error) {
+                if (!error) {
+                    armed_for.reset();
+                    ready = true;
+                }
+            });
+        }
+        io.run_one();
+    }
+
+    asio::io_context io{1};
+    asio::steady_timer timer;
+    asio::posix::stream_descriptor sockets;
+    asio::executor_work_guard<asio::io_context::executor_type> work;
+    std::optional<MonoTime> armed_for;
+    bool waiting = false;
+    bool ready = false;
+};
 
 }  // namespace
 
 struct Loop::State {
-    explicit State(Clock& c)
-        : clock(c),
-          timer(io),
-          sockets(io),
-          work(asio::make_work_guard(io)),
-          owner(std::this_thread::get_id()) {
-        const int fd = ::epoll_create1(EPOLL_CLOEXEC);
-        PRESENCE_ASSERT(fd >= 0);
-        sockets.assign(fd);
-        wait_for_sockets();
+    explicit State(Clock& c) : clock(c), owner(std::this_thread::get_id()) {
+        PRESENCE_ASSERT(epoll_fd >= 0 && wake_fd >= 0);
+        epoll_event event{};
+        // Edge-triggered: each write wakes, and nobody has to read.
+        event.events = EPOLLIN | EPOLLET;
+        event.data.u64 = kWakeToken;
+        PRESENCE_ASSERT(::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wake_fd, &event) == 0);
     }
+    ~State() {
+        ::close(wake_fd);
+        ::close(epoll_fd);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
 
-    // -- Sockets -----------------------------------------------------------------------------
+    // -- Turns -------------------------------------------------------------------------------
 
-    void wait_for_sockets() {
-        sockets.async_wait(asio::posix::stream_descriptor::wait_read, [this](const Error& error) {
-            if (error) {
-                return;
+    void run() {
+        owner = std::this_thread::get_id();
+        while (!stopped.load()) {
+            if (has_posted.load()) {
+                turn(0);
+            } else if (!shared) {
+                turn(wait_ms());
+            } else {
+                shared->run_one(next_due(), clock.now());
+                if (std::exchange(shared->ready, false)) {
+                    turn(0);
+                }
             }
-            take_sockets();
-            end_batch();
-            wait_for_sockets();
-        });
+        }
+        stopped = false;
     }
 
-    /// One batch of what is ready now; returns how many that were.
-    std::size_t take_sockets() {
-        const int ready = ::epoll_wait(sockets.native_handle(), events.data(), kBatch, 0);
-        if (ready <= 0 || handler == nullptr) {
-            return 0;
-        }
-        PRESENCE_ASSERT(!in_sockets);
-        in_sockets = true;
+    /// Waits at most `timeout_ms`, then does all that is due, once.
+    void turn(int timeout_ms) {
+        take_sockets(timeout_ms);
         in_batch = true;
-        for (int i = 0; i < ready; ++i) {
-            const epoll_event& event = events[static_cast<std::size_t>(i)];
-            handler->on_socket_ready(event.data.u64, event.events);
+        if (has_posted.load()) {
+            run_posted();
         }
-        in_sockets = false;
-        return static_cast<std::size_t>(ready);
-    }
-
-    void drain_sockets() {
-        std::size_t left = socket_count + 1;
-        while (left > 0) {
-            const std::size_t taken = take_sockets();
-            if (taken == 0) {
-                break;
-            }
-            left -= std::min(left, taken);
+        if (!timers.empty()) {
+            run_timers();
         }
         end_batch();
     }
-
-    // -- Batches -----------------------------------------------------------------------------
 
     void end_batch() {
         // What a hook itself leaves to do is not in this batch any more: it gets one of its own.
@@ -99,17 +136,57 @@ struct Loop::State {
         }
     }
 
+    void wake() {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(wake_fd, &one, sizeof one);
+    }
+
+    [[nodiscard]] bool is_owner() const { return owner.load() == std::this_thread::get_id(); }
+
+    // -- Sockets -----------------------------------------------------------------------------
+
+    /// One batch of what is ready; returns how many that were.
+    std::size_t take_sockets(int timeout_ms) {
+        const int ready = ::epoll_wait(epoll_fd, events.data(), kBatch, timeout_ms);
+        PRESENCE_ASSERT(!in_sockets);
+        in_sockets = true;
+        in_batch = true;
+        for (int i = 0; i < ready; ++i) {
+            const epoll_event& event = events[static_cast<std::size_t>(i)];
+            if (handler != nullptr && event.data.u64 != kWakeToken) {
+                handler->on_socket_ready(event.data.u64, event.events);
+            }
+        }
+        in_sockets = false;
+        return static_cast<std::size_t>(std::max(ready, 0));
+    }
+
+    void drain_sockets() {
+        const bool was_in_batch = in_batch;
+        std::size_t left = socket_count + 1;
+        while (left > 0) {
+            const std::size_t taken = take_sockets(0);
+            if (taken == 0) {
+                break;
+            }
+            left -= std::min(left, taken);
+        }
+        end_batch();
+        in_batch = was_in_batch;
+    }
+
     // -- Posted work --------------------------------------------------------------------------
 
     void post_work(Work job) {
-        bool first = false;
         {
             const std::lock_guard lock(mutex);
-            first = posted.empty();
             posted.push_back(std::move(job));
+            if (has_posted.exchange(true)) {
+                return;
+            }
         }
-        if (first) {
-            asio::post(io, [this] { run_posted(); });
+        if (shared || !is_owner()) {
+            wake();
         }
     }
 
@@ -118,13 +195,12 @@ struct Loop::State {
         {
             const std::lock_guard lock(mutex);
             jobs.swap(posted);
+            has_posted = false;
         }
-        in_batch = true;
         for (Work& job : jobs) {
             job();
             job = nullptr;
         }
-        end_batch();
     }
 
     // -- Timers --------------------------------------------------------------------------------
@@ -137,7 +213,6 @@ struct Loop::State {
         const MonoTime due = clock.now() + std::max(delay, Millis{0});
         timers.emplace(TimerKey{due, id}, std::move(job));
         due_of.emplace(id, due);
-        arm();
         return TimerId{id};
     }
 
@@ -149,45 +224,39 @@ struct Loop::State {
         }
     }
 
-    void arm() {
-        if (timers.empty() || in_timers) {
-            return;
+    [[nodiscard]] std::optional<MonoTime> next_due() const {
+        return timers.empty() ? std::nullopt : std::optional(timers.begin()->first.first);
+    }
+
+    /// How long to wait at most, as epoll_wait takes it.
+    [[nodiscard]] int wait_ms() const {
+        constexpr Millis kLongest{60'000};
+        if (const std::optional<MonoTime> due = next_due()) {
+            return static_cast<int>(std::clamp(*due - clock.now(), Millis{0}, kLongest).count());
         }
-        const MonoTime due = timers.begin()->first.first;
-        if (armed && armed_for <= due) {
-            return;
-        }
-        armed = true;
-        armed_for = due;
-        timer.expires_after(std::max(due - clock.now(), Millis{0}));
-        timer.async_wait([this](const Error& error) {
-            if (!error) {
-                armed = false;
-                run_timers();
-            }
-        });
+        return -1;
     }
 
     void run_timers() {
-        const MonoTime now = clock.now();
-        if (!timers.empty() && now - timers.begin()->first.first > kStall) {
-            drain_sockets();
-        }
-        in_timers = true;
-        in_batch = true;
+        std::optional<MonoTime> drained;
         for (int ran = 0; ran < kTimersAtOnce && !timers.empty(); ++ran) {
             const auto first = timers.begin();
-            if (first->first.first > now) {
+            const MonoTime due = first->first.first;
+            const MonoTime now = clock.now();
+            if (due > now) {
                 break;
+            }
+            // The thread may stand still at any moment, also between two timers.
+            if (now - due > kStall && (!drained || now - *drained > kStall)) {
+                drain_sockets();
+                drained = clock.now();
+                continue;
             }
             Work job = std::move(first->second);
             due_of.erase(first->first.second);
             timers.erase(first);
             job();
         }
-        end_batch();
-        in_timers = false;
-        arm();
     }
 
     void plan_tick() {
@@ -197,10 +266,7 @@ struct Loop::State {
     void run_tick() {
         const MonoTime now = clock.now();
         const Tick told{now, std::max(now - tick_due, Millis{0})};
-        tick_due = std::max(tick_due + tick_every, now + Millis{1});
-        if (told.late > tick_every) {
-            tick_due = now + tick_every;
-        }
+        tick_due = told.late > tick_every ? now + tick_every : tick_due + tick_every;
         plan_tick();
         // Held on the stack, so that it may replace itself.
         auto running = std::move(tick);
@@ -211,11 +277,11 @@ struct Loop::State {
     }
 
     Clock& clock;
-    asio::io_context io{1};
-    asio::steady_timer timer;
-    asio::posix::stream_descriptor sockets;  ///< The epoll set of all client sockets.
-    asio::executor_work_guard<asio::io_context::executor_type> work;
-    std::thread::id owner;
+    std::atomic<std::thread::id> owner;
+    std::atomic<bool> stopped{false};
+    int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
+    int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    std::unique_ptr<SharedWait> shared;
 
     SocketHandler* handler = nullptr;
     std::array<epoll_event, kBatch> events{};
@@ -228,13 +294,11 @@ struct Loop::State {
 
     std::mutex mutex;
     std::vector<Work> posted;  ///< Guarded by mutex.
+    std::atomic<bool> has_posted{false};
 
     std::map<TimerKey, Work> timers;
     std::unordered_map<std::uint64_t, MonoTime> due_of;
     std::uint64_t last_timer = 0;
-    bool armed = false;
-    bool in_timers = false;
-    MonoTime armed_for;
 
     UniqueFunction<void(const Tick&)> tick;
     Millis tick_every{0};
@@ -246,13 +310,12 @@ Loop::Loop(Clock& clock) : state_(std::make_unique<State>(clock)) {}
 Loop::~Loop() = default;
 
 void Loop::run() {
-    state_->owner = std::this_thread::get_id();
-    state_->io.run();
-    state_->io.restart();
+    state_->run();
 }
 
 void Loop::stop() {
-    state_->io.stop();
+    state_->stopped = true;
+    state_->wake();
 }
 
 void Loop::post(Work work) {
@@ -296,11 +359,15 @@ Clock& Loop::clock() const noexcept {
 }
 
 bool Loop::is_owner_thread() const noexcept {
-    return state_->owner == std::this_thread::get_id();
+    return state_->is_owner();
 }
 
-boost::asio::io_context& Loop::context() noexcept {
-    return state_->io;
+boost::asio::io_context& Loop::context() {
+    if (!state_->shared) {
+        state_->shared = std::make_unique<SharedWait>(state_->epoll_fd);
+        state_->wake();
+    }
+    return state_->shared->io;
 }
 
 void Loop::set_socket_handler(SocketHandler* handler) {
@@ -312,7 +379,7 @@ bool Loop::add_socket(int fd, std::uint32_t events, std::uint64_t token) {
     epoll_event event{};
     event.events = events;
     event.data.u64 = token;
-    if (::epoll_ctl(state_->sockets.native_handle(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (::epoll_ctl(state_->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
         return false;
     }
     ++state_->socket_count;
@@ -321,7 +388,7 @@ bool Loop::add_socket(int fd, std::uint32_t events, std::uint64_t token) {
 
 void Loop::remove_socket(int fd) {
     epoll_event event{};
-    if (::epoll_ctl(state_->sockets.native_handle(), EPOLL_CTL_DEL, fd, &event) == 0) {
+    if (::epoll_ctl(state_->epoll_fd, EPOLL_CTL_DEL, fd, &event) == 0) {
         --state_->socket_count;
     }
 }

@@ -22,11 +22,12 @@ public:
 };
 
 /// One thread's event loop: posted work, a few timers, periodic work, and all sockets of one
-/// server. Sockets hang in an epoll set of their own, which the loop takes in batches; there is no
-/// object, handler or buffer for each of them here.
+/// server. The loop waits on one epoll set and takes it in batches; there is no object, handler or
+/// buffer for each socket here. An asio context can share the thread, see `context`.
 ///
-/// Timers are in a heap and meant for rare things; liveness has its wheel elsewhere, driven by the
-/// tick. Owner's thread, but for `post` and `stop`. Times are whole milliseconds of the clock.
+/// Timers are in an ordered tree and meant for rare things; liveness has its wheel elsewhere,
+/// driven by the tick. Owner's thread, but for `post` and `stop`. Times are whole milliseconds of
+/// the clock.
 class Loop final : public Scheduler {
 public:
     /// What a tick is told. `late` is how much after its planned time it runs: a machine that was
@@ -74,8 +75,10 @@ public:
     [[nodiscard]] Clock& clock() const noexcept;
     [[nodiscard]] bool is_owner_thread() const noexcept;
 
-    /// For adapters that bring asio sockets of their own.
-    [[nodiscard]] boost::asio::io_context& context() noexcept;
+    /// For adapters that bring asio sockets of their own to this thread. Made at the first call;
+    /// from then on the loop waits through it, which costs some more for each wake-up. Owner's
+    /// thread, or before `run`.
+    [[nodiscard]] boost::asio::io_context& context();
 
     /// Sockets. `events` are EPOLL* bits as the handler wants them, EPOLLET included. One handler a
     /// loop. False: the kernel refused (errno says why).

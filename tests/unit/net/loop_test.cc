@@ -1,5 +1,8 @@
 #include "presence/net/loop.h"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,9 +18,14 @@ namespace {
 /// Real time that can be pushed forward, as a machine that slept would see it.
 class LeapingClock final : public Clock {
 public:
-    [[nodiscard]] MonoTime now() const noexcept override { return real_.now() + leapt_; }
+    [[nodiscard]] MonoTime now() const noexcept override {
+        ++asked;
+        return real_.now() + leapt_;
+    }
     [[nodiscard]] WallTime wall_now() const noexcept override { return real_.wall_now(); }
     void leap(Millis by) { leapt_ += by; }
+
+    mutable int asked = 0;
 
 private:
     SystemClock real_;
@@ -32,6 +40,17 @@ protected:
             loop_.stop();
         });
         loop_.run();
+    }
+
+    /// A loop that has nothing to do must not spin: each turn asks for the time.
+    void expect_idle_waiting() {
+        loop_.after(15s, [] {});
+        const auto moved = loop_.after(10s, [] {});
+        loop_.after(20ms, [this, moved] { loop_.cancel(moved); });
+        loop_.after(200ms, [this] { loop_.stop(); });
+        clock_.asked = 0;
+        run_for_at_most(20s);
+        EXPECT_LT(clock_.asked, 40);
     }
 
     LeapingClock clock_;
@@ -99,6 +118,10 @@ TEST_F(LoopTest, StoppedBeforeItRunsItReturnsAtOnce) {
     loop_.post([this] { loop_.stop(); });
     loop_.run();
     EXPECT_EQ(seen_, (std::vector<std::string>{"work"}));
+}
+
+TEST_F(LoopTest, WaitingCostsNothing) {
+    expect_idle_waiting();
 }
 
 TEST_F(LoopTest, ABatchEndsOnceForAllItsPosts) {
@@ -194,6 +217,99 @@ TEST_F(LoopTest, AfterAStallSocketsAreReadBeforeTheTickDecides) {
     loop_.set_socket_handler(nullptr);
     ::close(pair[0]);
     ::close(pair[1]);
+}
+
+TEST_F(LoopTest, AStallBetweenTwoTimersIsNoticedToo) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    Reader reader(seen_);
+    loop_.set_socket_handler(&reader);
+    ASSERT_TRUE(loop_.add_socket(pair[0], EPOLLIN | EPOLLET, static_cast<std::uint64_t>(pair[0])));
+
+    // Both are due in the same turn.
+    loop_.post([&] {
+        loop_.after(0ms, [&] {
+            ASSERT_EQ(::send(pair[1], "x", 1, 0), 1);
+            clock_.leap(1s);
+        });
+        loop_.after(0ms, [&] {
+            seen_.emplace_back("verdict");
+            loop_.stop();
+        });
+    });
+    run_for_at_most(60s);
+    EXPECT_EQ(seen_, (std::vector<std::string>{"read", "verdict"}));
+    loop_.set_socket_handler(nullptr);
+    ::close(pair[0]);
+    ::close(pair[1]);
+}
+
+/// The same thread, shared with asio sockets and timers of an adapter.
+class LoopWithAsio : public LoopTest {
+protected:
+    LoopWithAsio() : io_(loop_.context()) {}
+    boost::asio::io_context& io_;
+};
+
+TEST_F(LoopWithAsio, PostsTimersSocketsAndAsioWorkAllRun) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    Reader reader(seen_);
+    loop_.set_socket_handler(&reader);
+    ASSERT_TRUE(loop_.add_socket(pair[0], EPOLLIN | EPOLLET, static_cast<std::uint64_t>(pair[0])));
+
+    boost::asio::steady_timer timer(io_, std::chrono::milliseconds(5));
+    timer.async_wait([&](const auto&) {
+        seen_.emplace_back("asio timer");
+        // From outside a batch: the loop must notice each.
+        loop_.post([&] {
+            seen_.emplace_back("post");
+            ASSERT_EQ(::send(pair[1], "x", 1, 0), 1);
+            loop_.after(20ms, [&] {
+                seen_.emplace_back("timer");
+                loop_.stop();
+            });
+        });
+    });
+    run_for_at_most(20s);
+    EXPECT_EQ(seen_, (std::vector<std::string>{"asio timer", "post", "read", "timer"}));
+    loop_.set_socket_handler(nullptr);
+    ::close(pair[0]);
+    ::close(pair[1]);
+}
+
+TEST_F(LoopWithAsio, WaitingCostsNothing) {
+    expect_idle_waiting();
+}
+
+TEST_F(LoopWithAsio, ATimerSetByAsioWorkShortensTheWait) {
+    loop_.after(15s, [] {});
+    boost::asio::post(io_, [&] { loop_.after(5ms, [&] { loop_.stop(); }); });
+    const MonoTime start = clock_.now();
+    run_for_at_most(10s);
+    EXPECT_LT(clock_.now() - start, 5s);
+}
+
+TEST_F(LoopWithAsio, OtherThreadsStillReachIt) {
+    std::thread other([this] { loop_.post([this] { loop_.stop(); }); });
+    run_for_at_most(20s);
+    other.join();
+}
+
+TEST_F(LoopTest, AContextMayBeAskedForWhileTheLoopRuns) {
+    loop_.post([this] {
+        boost::asio::post(loop_.context(), [this] {
+            seen_.emplace_back("asio");
+            loop_.request_batch_end();
+        });
+        loop_.add_batch_end([this] {
+            if (!seen_.empty()) {
+                loop_.stop();
+            }
+        });
+    });
+    run_for_at_most(20s);
+    EXPECT_EQ(seen_, (std::vector<std::string>{"asio"}));
 }
 
 }  // namespace
