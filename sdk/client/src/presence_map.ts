@@ -25,8 +25,8 @@ const STATUSES = new Set(["online", "away", "busy", "dnd", "offline", "unknown",
  * Newest known presence of each watched user.
  *
  * Changes take effect at once but listeners hear of them in batches, at most one each `batchMs`,
- * and only of users whose visible value has changed. While the link is down values are stale; after the
- * ttl they are `unknown`, never `offline`.
+ * and only of users whose visible value has changed. While the link is down values are stale; after
+ * the ttl they are `unknown`, never `offline`.
  */
 export class PresenceMap {
   readonly #clock: Clock;
