@@ -45,8 +45,15 @@ export async function startServer(settings = []) {
     child.on("error", reject);
     child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${log}`)));
   });
+  let isClosing = false;
+  child.on("exit", (code, signal) => {
+    if (!isClosing) {
+      console.error(`the server ended by itself (${signal ?? code}): ${log}`);
+    }
+  });
   const page = await fetch(`${url}/`);
   if (!page.ok) {
+    isClosing = true;
     child.kill("SIGKILL");
     throw new Error("the binary has no demo page in it: build web/demo before it");
   }
@@ -54,6 +61,7 @@ export async function startServer(settings = []) {
     url,
     log: () => log,
     close: async () => {
+      isClosing = true;
       const ended = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), 8_000);
