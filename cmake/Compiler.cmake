@@ -22,6 +22,11 @@ if(PRESENCED_SANITIZE)
     add_link_options(-fsanitize=${PRESENCED_SANITIZE})
 endif()
 
+if(PRESENCED_FUZZ)
+    # What is fuzzed has to be watched too, not only the target.
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
     # Without this (and -fpch-preprocess) ccache passes by every file with a precompiled header.

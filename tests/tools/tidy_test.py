@@ -39,6 +39,13 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(len(errors_of(tidy.check_cpp, "src/presence/core/a.cc", reading)), 1)
         self.assertEqual(errors_of(tidy.check_cpp, tidy.CLOCK_FILE, reading), [])
 
+    def test_a_folder_is_on_the_map_by_its_path_or_in_the_row_of_its_parent(self):
+        named = {"src/presence/base", "tests", "unit", "sdk/client"}
+        for folder in ("src/presence/base", "tests/unit", "sdk", "sdk/client"):
+            self.assertTrue(tidy.is_on_map(folder, named), folder)
+        for folder in ("src/presence/core", "tests/fault", "sdk/react", "fuzz", "apps/unit"):
+            self.assertFalse(tidy.is_on_map(folder, named), folder)
+
     def test_a_map_that_names_what_is_not_there(self):
         complaints = errors_of(tidy.check_named_paths, ROOT, "README.md", "See `tools/nowhere.py`.")
         self.assertEqual(len(complaints), 1)
