@@ -85,6 +85,10 @@ net::NetLimits net_limits(const Limits& limits) {
 
 struct Node::State {
     explicit State(NodeConfig from) : config(std::move(from)), origins(config.allowed_origins) {}
+    ~State() {
+        people.reset();
+        workers.clear();  // They stand on the bus, the stores and the journal, so they go first.
+    }
 
     NodeConfig config;
     SystemClock clock;

@@ -11,12 +11,41 @@ namespace {
 
 constexpr Millis kWindow{1000};
 
-bool is_told(const ToldFace& told, const Face& face, bool doubtful) {
-    return told.face == face && told.doubtful == doubtful;
+/// What stands now, as it would be told of the public face.
+ToldFace shown_now(const Presence& presence, MonoTime now) {
+    ToldFace told;
+    told.face = presence.shown;
+    told.doubtful = presence.doubts(presence.shown);
+    told.quiet_from = now + kWindow;
+    return told;
 }
 
-void tell(ToldFace& told, const Face& face, bool doubtful, MonoTime now) {
-    told = {face, doubtful, now + kWindow, false};
+/// Likewise of the own one, which the declaration is part of.
+ToldFace own_now(const Presence& presence, MonoTime now) {
+    ToldFace told;
+    told.face = presence.own;
+    told.doubtful = presence.doubts(presence.own);
+    told.declared = presence.declared;
+    told.declared.revision = 0;  // Nobody is told it.
+    told.session_declared = presence.session_declared;
+    told.quiet_from = now + kWindow;
+    return told;
+}
+
+bool tell_the_same(const ToldFace& a, const ToldFace& b) {
+    return a.face == b.face && a.doubtful == b.doubtful && a.declared == b.declared &&
+           a.session_declared == b.session_declared;
+}
+
+/// At the end of a window. True: what stands now is told, and a new window begins.
+bool end_window(ToldFace& told, ToldFace standing, std::uint64_t& swallowed) {
+    told.pending = false;
+    if (tell_the_same(told, standing)) {
+        ++swallowed;
+        return false;
+    }
+    told = std::move(standing);
+    return true;
 }
 
 }  // namespace
@@ -30,20 +59,21 @@ PresenceService::Announcement PresenceService::plan_announcement(
     auto window =
         user.flap ? std::make_unique<FlapWindow>(*user.flap) : std::make_unique<FlapWindow>();
     const Presence& presence = record.presence;
-    const auto decide = [&](bool changed, ToldFace& told, const Face& face) {
+    const auto decide = [&](bool changed, ToldFace& told, ToldFace standing) {
         if (!changed) {
             return false;
         }
         if (now >= told.quiet_from) {
-            tell(told, face, presence.doubtful, now);
+            told = std::move(standing);
             return true;
         }
         told.pending = true;
         record.untold_until = parts_.clock.wall_now() + (told.quiet_from - now);
         return false;
     };
-    const bool tells_shown = decide(transition.shown_changed, window->shown, presence.shown);
-    const bool tells_own = decide(transition.own_changed, window->own, presence.own);
+    const bool tells_shown =
+        decide(transition.shown_changed, window->shown, shown_now(presence, now));
+    const bool tells_own = decide(transition.own_changed, window->own, own_now(presence, now));
     PresenceEventRef event;
     if (tells_shown || tells_own) {
         event = std::make_shared<const PresenceEvent>(
@@ -54,23 +84,13 @@ PresenceService::Announcement PresenceService::plan_announcement(
 
 void PresenceService::announce_pending(User& user, MonoTime now) {
     const Presence& presence = user.record->presence;
-    bool tells_shown = false;
-    bool tells_own = false;
     ToldFace& shown = user.flap->shown;
-    if (shown.pending && now >= shown.quiet_from) {
-        tells_shown = !is_told(shown, presence.shown, presence.doubtful);
-        parts_.counters.swallowed += tells_shown ? 0U : 1U;
-        shown.pending = false;
-        if (tells_shown) {
-            tell(shown, presence.shown, presence.doubtful, now);
-        }
-    }
     ToldFace& own = user.flap->own;
-    if (own.pending && now >= own.quiet_from) {
-        // Where only the declaration changed the faces are equal, and still it is news to devices.
-        tells_own = true;
-        tell(own, presence.own, presence.doubtful, now);
-    }
+    std::uint64_t& swallowed = parts_.counters.swallowed;
+    const bool tells_shown = shown.pending && now >= shown.quiet_from &&
+                             end_window(shown, shown_now(presence, now), swallowed);
+    const bool tells_own =
+        own.pending && now >= own.quiet_from && end_window(own, own_now(presence, now), swallowed);
     if (tells_shown || tells_own) {
         ++parts_.counters.announced;
         parts_.bus.publish(std::make_shared<const PresenceEvent>(

@@ -71,15 +71,67 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
         co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
     }
 
-    const WallTime now = parts_.clock.wall_now();
     const auto& sessions = users_.at(slot).record->sessions;
-    const auto held = std::ranges::find_if(sessions, [&](const Session& session) {
+    const auto found = std::ranges::find_if(sessions, [&](const Session& session) {
         return request.resume_id && session.id == *request.resume_id &&
                equal_in_constant_time(session.resume_hash, request.resume_hash);
     });
-    const bool resumed = held != sessions.end();
-    Session session;
+    const bool resumed = found != sessions.end();
+    const Session session = begin_session(request, resumed ? &*found : nullptr, sessions);
+    std::optional<Session> held;  ///< The one that is taken over, or whose place is taken.
+    WallTime held_sign;
     if (resumed) {
+        held = *found;
+    } else {
+        Result<std::optional<SlotId>> room = make_room(users_.at(slot));
+        if (!room) {
+            ++parts_.counters.sessions_refused;
+            co_return room.error();
+        }
+        if (*room) {
+            const LocalSession& local = sessions_.at(**room);
+            held_sign = last_sign_of(local);
+            const auto place = std::ranges::find(sessions, local.id, &Session::id);
+            held = place != sessions.end() ? std::optional(*place) : std::nullopt;
+        }
+    }
+    Change edit = [session, held, held_sign](Draft& draft) {
+        if (held) {
+            std::erase_if(draft.sessions, [&](const Session& one) { return one.id == held->id; });
+            draft.last_sign = std::max(draft.last_sign, held->counts ? held_sign : WallTime{});
+        }
+        draft.sessions.push_back(session);
+    };
+    Result<bool> settled =
+        co_await settle(slot, resumed ? Cause::resume : Cause::connect, std::move(edit));
+    if (!settled) {
+        co_return settled.error();
+    }
+    if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
+        // The caller was told that it failed: what was just made must not outlive that answer, and
+        // what it took the place of is as it was.
+        Change undo = [id = session.id, held](Draft& draft) {
+            std::erase_if(draft.sessions, [&](const Session& one) { return one.id == id; });
+            if (held) {
+                draft.sessions.push_back(*held);
+            }
+        };
+        co_await settle(slot, Cause::goodbye, std::move(undo));
+        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+    }
+    parts_.counters.sessions_displaced += !resumed && held ? 1U : 0U;
+    const SlotId local = open_local(slot, session, request);
+    if (held) {
+        succeed(slot, held->id, local, request.active.value_or(false));
+    }
+    co_return Attachment{local, session.id, resumed};
+}
+
+Session PresenceService::begin_session(const AttachRequest& request, const Session* held,
+                                       const std::vector<Session>& all) const {
+    const WallTime now = parts_.clock.wall_now();
+    Session session;
+    if (held != nullptr) {
         session = *held;
     } else {
         session.id = SessionId(parts_.random.token(kSessionIdLength));
@@ -96,62 +148,31 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
         session.idle = !*request.active;
         session.counts = session.counts || *request.active;
         if (*request.active) {
-            session.active_rank = next_rank(sessions);
+            session.active_rank = next_rank(all);
         }
     }
+    return session;
+}
 
-    std::optional<SessionId> displaced;
-    if (!resumed) {
-        Result<std::optional<SlotId>> room = make_room(users_.at(slot));
-        if (!room) {
-            ++parts_.counters.sessions_refused;
-            co_return room.error();
+void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, bool active) {
+    for (const SlotId other : std::vector<SlotId>(users_.at(user).sessions)) {
+        LocalSession& old = sessions_.at(other);
+        if (other == heir || !(old.id == held)) {
+            continue;
         }
-        if (*room) {
-            displaced = sessions_.at(**room).id;
+        LocalSession& local = sessions_.at(heir);
+        const bool replaced = local.id == held;
+        if (old.connection && owner_ != nullptr) {
+            owner_->end_connection(old.connection,
+                                   replaced ? EndReason::replaced : EndReason::displaced);
         }
-    }
-    Change edit = [session, displaced](Draft& draft) {
-        if (displaced) {
-            std::erase_if(draft.sessions,
-                          [&](const Session& other) { return other.id == *displaced; });
+        parts_.counters.grace_returns += replaced && !old.connection ? 1U : 0U;
+        if (replaced && old.reported_activity && !active) {
+            local.last_activity = old.last_activity;
+            file(heir);
         }
-        draft.doubtful = false;
-        if (Session* mine = draft.find(session.id)) {
-            *mine = session;
-        } else {
-            draft.sessions.push_back(session);
-        }
-    };
-    Result<bool> settled =
-        co_await settle(slot, resumed ? Cause::resume : Cause::connect, std::move(edit));
-    if (!settled) {
-        co_return settled.error();
+        forget_local(other);
     }
-    if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
-        // The caller was told that it failed: what was just made must not outlive that answer.
-        Change undo = [id = session.id](Draft& draft) {
-            std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
-        };
-        co_await settle(slot, Cause::goodbye, std::move(undo));
-        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
-    }
-    if (displaced) {
-        ++parts_.counters.sessions_displaced;
-    }
-    for (const SlotId other : std::vector<SlotId>(users_.at(slot).sessions)) {
-        const SessionId& id = sessions_.at(other).id;
-        const bool replaced = id == session.id;
-        if (replaced || (displaced && id == *displaced)) {
-            if (sessions_.at(other).connection && owner_ != nullptr) {
-                owner_->end_connection(sessions_.at(other).connection,
-                                       replaced ? EndReason::replaced : EndReason::displaced);
-            }
-            parts_.counters.grace_returns += replaced && !sessions_.at(other).connection ? 1U : 0U;
-            forget_local(other);
-        }
-    }
-    co_return Attachment{open_local(slot, session, request), session.id, resumed};
 }
 
 Result<std::optional<SlotId>> PresenceService::make_room(User& user) {
@@ -167,8 +188,7 @@ Result<std::optional<SlotId>> PresenceService::make_room(User& user) {
             continue;
         }
         if (!local.connection) {
-            if (!oldest_in_grace ||
-                local.grace_deadline < sessions_.at(*oldest_in_grace).grace_deadline) {
+            if (!oldest_in_grace || local.lost_at < sessions_.at(*oldest_in_grace).lost_at) {
                 oldest_in_grace = id;
             }
         } else if (!longest_silent ||
@@ -200,7 +220,7 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     local.id = session.id;
     local.last_heartbeat = now;
     local.last_activity = now;
-    local.reported_activity = request.active.value_or(false);
+    local.reported_activity = session.active_rank > 0;
     local.idle = session.idle;
     users_.at(user).sessions.push_back(id);
     file(id);
@@ -219,7 +239,11 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         session.grace_until = grace_until;
     }
     Change edit = [sessions](Draft& draft) {
-        draft.sessions = sessions;
+        for (const Session& session : sessions) {
+            if (draft.find(session.id) == nullptr) {
+                draft.sessions.push_back(session);
+            }
+        }
         draft.doubtful = true;
     };
     Result<bool> settled = co_await settle(slot, Cause::restart, std::move(edit));
@@ -233,8 +257,9 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         local.id = session.id;
         local.last_heartbeat = parts_.clock.now();
         local.last_activity = local.last_heartbeat;
+        local.reported_activity = session.active_rank > 0;
         local.idle = session.idle;
-        local.grace_deadline = parts_.clock.now() + parts_.config.heartbeat.grace;
+        local.lost_at = parts_.clock.now();
         users_.at(slot).sessions.push_back(local_id);
         file(local_id);
     }

@@ -6,6 +6,11 @@
 
 namespace presence {
 
+namespace {
+/// A store that would not take an end is asked again after that long.
+constexpr Millis kRetry{1000};
+}  // namespace
+
 Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
     LocalSession* local = sessions_.find(session);
     if (local == nullptr || local->ending) {
@@ -16,7 +21,7 @@ Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
         local->last_heartbeat = now;
     }
     local->connection = {};
-    local->grace_deadline = now + parts_.config.heartbeat.grace;
+    local->lost_at = now;
     file(session);
     const SessionId id = local->id;
     const WallTime closed_at = wall_of(local->last_heartbeat);
@@ -40,6 +45,25 @@ void PresenceService::forget_local(SlotId session) {
     User& user = users_.at(sessions_.at(session).user);
     std::erase(user.sessions, session);
     sessions_.destroy(session);
+}
+
+/// Nothing that its client says counts any more.
+void PresenceService::cut_off(LocalSession& local, EndReason reason) {
+    local.ending = true;
+    if (local.connection && owner_ != nullptr) {
+        owner_->end_connection(local.connection, reason);
+    }
+}
+
+/// In grace it is what the record knows: of a life before this one nothing else is left.
+WallTime PresenceService::last_sign_of(const LocalSession& local) {
+    if (const UserRecordRef& record = users_.at(local.user).record) {
+        const auto found = std::ranges::find(record->sessions, local.id, &Session::id);
+        if (found != record->sessions.end() && found->grace_until) {
+            return found->closed_at;
+        }
+    }
+    return wall_of(local.last_heartbeat);
 }
 
 Task<bool> PresenceService::end(SlotId session, Cause cause) {
@@ -67,6 +91,15 @@ Detached PresenceService::end_later(SlotId session, Cause cause, WallTime sign) 
     co_await end_locked(entered.slot(), session, cause, sign);
 }
 
+/// After the store would not take an end, as nobody else will try it again.
+void PresenceService::end_at_next_look(SlotId session) {
+    LocalSession& local = sessions_.at(session);
+    local.ending = false;
+    local.connection = {};
+    local.lost_at = parts_.clock.now() + kRetry - parts_.config.heartbeat.grace;
+    file(session);
+}
+
 Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause, WallTime sign) {
     LocalSession* local = sessions_.find(session);
     if (local == nullptr) {
@@ -87,11 +120,7 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
         co_return settled.has_value();
     }
     if (!settled) {
-        // The store would not take it: try again at the next look, as nobody else will.
-        local->ending = false;
-        local->connection = {};
-        local->grace_deadline = parts_.clock.now() + Millis{1000};
-        file(session);
+        end_at_next_look(session);
         co_return false;
     }
     forget_local(session);
@@ -106,13 +135,13 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
         if (local == nullptr || !(local->id == session) || local->ending) {
             continue;
         }
-        local->ending = true;
-        if (local->connection && owner_ != nullptr) {
-            owner_->end_connection(local->connection, EndReason::kicked);
-        }
-        const WallTime sign = wall_of(local->last_heartbeat);
+        const WallTime sign = last_sign_of(*local);
+        cut_off(*local, EndReason::kicked);
         const bool ended = co_await end_locked(entered.slot(), local_id, Cause::kicked, sign);
-        co_return ended;
+        if (!ended) {
+            co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+        }
+        co_return true;
     }
     co_return false;
 }
@@ -125,11 +154,8 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
         if (local == nullptr || local->ending) {
             continue;
         }
-        local->ending = true;
-        if (local->connection && owner_ != nullptr) {
-            owner_->end_connection(local->connection, reason);
-        }
-        const WallTime sign = wall_of(local->last_heartbeat);
+        const WallTime sign = last_sign_of(*local);
+        cut_off(*local, reason);
         const bool ended = co_await end_locked(entered.slot(), local_id, cause, sign);
         if (!ended) {
             co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
@@ -139,30 +165,35 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
 }
 
 Task<Result<bool>> PresenceService::erase(UserId id) {
-    Result<bool> ended = co_await end_all(id, Cause::erased, EndReason::erased);
-    if (!ended) {
-        co_return ended.error();
-    }
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
+    const std::vector<SlotId> locals = entered.user().sessions;
+    for (const SlotId local : locals) {
+        cut_off(sessions_.at(local), EndReason::erased);
+    }
+    // All in one step, so that watchers hear of one end, and nothing in it of what is erased.
     Change edit = [](Draft& draft) {
+        draft.sessions.clear();
         const std::uint64_t revision = draft.declared.revision;
         draft.declared = {};
         draft.declared.revision = revision;
+        draft.erased = true;
     };
     Result<bool> settled = co_await settle(slot, Cause::erased, std::move(edit));
+    for (const SlotId local : locals) {
+        if (sessions_.find(local) == nullptr) {
+            continue;
+        }
+        if (settled) {
+            forget_local(local);
+        } else {
+            end_at_next_look(local);
+        }
+    }
     if (!settled) {
         co_return settled.error();
     }
-    Result<bool> erased = co_await parts_.sessions.erase(id);
-    if (!erased) {
-        co_return erased.error();
-    }
-    User& user = users_.at(slot);
-    user.record = nullptr;
-    user.loaded = false;
-    user.deferred.reset();
-    user.flap.reset();
+    entered.user().deferred.reset();
     co_return true;
 }
 

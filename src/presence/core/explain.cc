@@ -24,7 +24,7 @@ Task<Result<Explanation>> explain_view(Shard& home, UserId viewer, UserId subjec
     if (one.record) {
         const Presence& presence = one.record->presence;
         explanation.declared = presence.declared;
-        explanation.merged = presence.doubtful ? Status::unknown : presence.own.status;
+        explanation.merged = presence.doubts(presence.own) ? Status::unknown : presence.own.status;
     }
     explanation.checks = rules::explain({subject, profiles[0].profile.get()},
                                         {viewer, profiles[1].profile.get()}, home.config.privacy);

@@ -40,6 +40,7 @@ Task<bool> JournalWriter::flush() {
     if (written) {
         last_alive_ = clock_.now();
         counters_.journal_written += count;
+        waiting_ -= count;
         co_return true;
     }
     ++counters_.journal_failures;

@@ -7,6 +7,8 @@
 #include "presence/core/limits.h"
 #include "presence/ports/session_journal.h"
 
+#include <atomic>
+#include <cstddef>
 #include <vector>
 
 namespace presence {
@@ -35,12 +37,17 @@ public:
 
     /// Begins the periodic writes. The journal must have been started.
     void start();
-    void note(JournalEntry entry) override { queue_.push_back(std::move(entry)); }
-    [[nodiscard]] bool full() const override { return queue_.size() >= limits_.journal_queue; }
+    void note(JournalEntry entry) override {
+        queue_.push_back(std::move(entry));
+        ++waiting_;
+    }
+    /// Any thread.
+    [[nodiscard]] bool full() const override { return waiting_ >= limits_.journal_queue; }
 
     /// Writes all that is queued. False: it could not be written, and stays queued.
     [[nodiscard]] Task<bool> flush();
-    [[nodiscard]] std::size_t queued() const noexcept { return queue_.size(); }
+    /// Lines that the journal has not confirmed.
+    [[nodiscard]] std::size_t queued() const noexcept { return waiting_; }
 
 private:
     Detached run();
@@ -51,6 +58,7 @@ private:
     const Limits& limits_;
     CoreCounters& counters_;
     std::vector<JournalEntry> queue_;
+    std::atomic<std::size_t> waiting_ = 0;  ///< In queue_ or being written.
     MonoTime last_alive_;
     bool writing_ = false;
 };
@@ -61,7 +69,9 @@ public:
     ThreadJournal(Scheduler& own, Scheduler& writers, JournalWriter& writer, const Limits& limits)
         : own_(own), writers_(writers), writer_(writer), limits_(limits) {}
     void note(JournalEntry entry) override;
-    [[nodiscard]] bool full() const override { return queue_.size() >= limits_.journal_queue; }
+    [[nodiscard]] bool full() const override {
+        return queue_.size() >= limits_.journal_queue || writer_.full();
+    }
     /// Hands over what waits here now.
     void hand_over();
 

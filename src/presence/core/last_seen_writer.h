@@ -3,23 +3,33 @@
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
 #include "presence/core/counters.h"
+#include "presence/core/journal_writer.h"
 #include "presence/core/limits.h"
 #include "presence/ports/profile_store.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <vector>
+
 namespace presence {
 
 /// Collects the ends of presences and writes them in batches, at most one statement a second.
 /// A row stays queued until the database has taken it; a newer one of the same user takes its
-/// place. One thread.
+/// place. Only then does the journal hear of the sessions that ended with it, so that a crash in
+/// between finds them still open, and the end is not lost. One thread.
 class LastSeenWriter {
 public:
+    /// @param journal  Null: this node keeps none.
     LastSeenWriter(Scheduler& scheduler, ProfileStore& store, const Limits& limits,
-                   CoreCounters& counters)
-        : scheduler_(scheduler), store_(store), limits_(limits), counters_(counters) {}
+                   CoreCounters& counters, JournalSink* journal = nullptr)
+        : scheduler_(scheduler),
+          store_(store),
+          limits_(limits),
+          counters_(counters),
+          journal_(journal) {}
 
-    void note(LastSeenRow row);
+    /// @param ended  What the journal is to hear once the row is written.
+    void note(LastSeenRow row, std::vector<JournalEntry> ended = {});
 
     /// Writes what is queued now. False: the database did not take it, and it stays queued.
     [[nodiscard]] Task<bool> flush();
@@ -27,14 +37,21 @@ public:
     [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + in_flight_; }
 
 private:
+    struct Queued {
+        LastSeenRow row;
+        std::vector<JournalEntry> ended;
+    };
+
     void arm();
+    void tell_journal(std::vector<JournalEntry> ended);
     Detached flush_later();
 
     Scheduler& scheduler_;
     ProfileStore& store_;
     const Limits& limits_;
     CoreCounters& counters_;
-    boost::unordered_flat_map<UserId, LastSeenRow, IdHash, IdEqual> queue_;
+    JournalSink* journal_;
+    boost::unordered_flat_map<UserId, Queued, IdHash, IdEqual> queue_;
     std::size_t in_flight_ = 0;
     bool armed_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include "presence/base/log.h"
 #include "presence/core/presence_service.h"
+#include "presence/core/status_change.h"
 #include "presence/rules/merge.h"
 
 #include <algorithm>
@@ -12,6 +13,21 @@ namespace presence {
 namespace {
 /// A wall clock that moved that much against the monotonic one was stepped.
 constexpr Millis kClockStep{500};
+/// A store that would not take an end is asked again after that long.
+constexpr Millis kRetry{1000};
+
+/// Whether something that a person set an end to is over, and still stands in the record.
+bool has_lapsed(const UserRecord& record, WallTime now) {
+    const auto over = [now](const std::optional<WallTime>& end) { return end && *end <= now; };
+    const auto custom_over = [&](const CustomStatusRef& custom) {
+        return custom && over(custom->expires_at);
+    };
+    const DeclaredState& declared = record.presence.declared;
+    return over(declared.expires_at) || custom_over(declared.custom) ||
+           std::ranges::any_of(record.sessions, [&](const Session& session) {
+               return over(session.declared_until) || custom_over(session.custom);
+           });
+}
 }  // namespace
 
 WallTime PresenceService::wall_of(MonoTime moment) const {
@@ -19,10 +35,11 @@ WallTime PresenceService::wall_of(MonoTime moment) const {
 }
 
 MonoTime PresenceService::next_deadline(const LocalSession& local) const {
-    if (!local.connection) {
-        return local.grace_deadline;
-    }
     const HeartbeatConfig& heartbeat = parts_.config.heartbeat;
+    if (!local.connection) {
+        // Who wanted to return while we were stopped is still at the door.
+        return stalls_.deadline(local.lost_at, heartbeat.grace);
+    }
     const bool pinged = local.pinged_at > local.last_heartbeat;
     // 60 % of the ttl: time for a Ping to be answered, twice over.
     const Millis look_after = pinged ? heartbeat.ttl : heartbeat.ttl * 6 / 10;
@@ -35,26 +52,42 @@ MonoTime PresenceService::next_deadline(const LocalSession& local) const {
 
 void PresenceService::file(SlotId session) {
     LocalSession& local = sessions_.at(session);
-    local.filed_tick = wheel_.file({session, false}, next_deadline(local));
+    const MonoTime deadline = next_deadline(local);
+    if (local.filed_tick == 0 || wheel_.tick_of(deadline) < local.filed_tick) {
+        local.filed_tick = wheel_.file({session, false}, deadline);
+    }
+}
+
+void PresenceService::file_user_at(SlotId slot, MonoTime deadline) {
+    User& user = users_.at(slot);
+    if (user.filed_tick == 0 || wheel_.tick_of(deadline) < user.filed_tick) {
+        user.filed_tick = wheel_.file({slot, true}, deadline);
+    }
 }
 
 void PresenceService::file_user(SlotId slot) {
-    User& user = users_.at(slot);
-    const MonoTime now = parts_.clock.now();
+    const User& user = users_.at(slot);
     if (user.flap) {
-        wheel_.file({slot, true}, std::max(user.flap->shown.quiet_from, user.flap->own.quiet_from));
-        if (user.flap->shown.pending) {
-            wheel_.file({slot, true}, user.flap->shown.quiet_from);
+        const ToldFace& shown = user.flap->shown;
+        const ToldFace& own = user.flap->own;
+        if (shown.pending) {
+            file_user_at(slot, shown.quiet_from);
         }
-        if (user.flap->own.pending) {
-            wheel_.file({slot, true}, user.flap->own.quiet_from);
+        if (own.pending) {
+            file_user_at(slot, own.quiet_from);
         }
+        if (!shown.pending && !own.pending) {
+            file_user_at(slot, std::max(shown.quiet_from, own.quiet_from));
+        }
+    }
+    if (user.deferred) {
+        file_user_at(slot, user.deferred->due);
     }
     if (user.record) {
         const WallTime wall = parts_.clock.wall_now();
         if (const auto change =
                 rules::next_change(user.record->presence.declared, user.record->sessions, wall)) {
-            wheel_.file({slot, true}, now + (*change - wall));
+            file_user_at(slot, parts_.clock.now() + (*change - wall));
         }
     }
 }
@@ -70,11 +103,11 @@ void PresenceService::tick() {
         // What people set by the clock on the wall may be due at another moment now.
         ++parts_.counters.clock_steps;
         wall_offset_ = offset;
-        users_.for_each([&](SlotId slot, User&) { wheel_.file({slot, true}, now); });
+        users_.for_each([&](SlotId slot, User&) { file_user_at(slot, now); });
     }
     wheel_.advance(now, [&](const WheelItem& item, std::uint32_t at) {
         if (item.is_user) {
-            visit_user(item.id, now);
+            visit_user(item.id, at, now);
         } else {
             visit_session(item.id, at, now);
         }
@@ -83,23 +116,17 @@ void PresenceService::tick() {
 
 void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime now) {
     LocalSession* local = sessions_.find(session);
-    if (local == nullptr || local->filed_tick != at || local->ending) {
+    if (local == nullptr || local->filed_tick != at) {
+        return;
+    }
+    local->filed_tick = 0;
+    if (local->ending) {
         return;
     }
     if (!local->connection) {
-        if (now >= local->grace_deadline) {
+        if (now >= next_deadline(*local)) {
             ++parts_.counters.grace_ends;
-            // Sign of life: the record knows the close; wall_of the last heartbeat is the same.
-            const User& user = users_.at(local->user);
-            WallTime sign = wall_of(local->last_heartbeat);
-            if (user.record) {
-                const auto found =
-                    std::ranges::find(user.record->sessions, local->id, &Session::id);
-                if (found != user.record->sessions.end()) {
-                    sign = found->closed_at;
-                }
-            }
-            end_later(session, Cause::grace_over, sign);
+            end_later(session, Cause::grace_over, last_sign_of(*local));
             return;
         }
     } else {
@@ -138,6 +165,10 @@ Detached PresenceService::go_idle(SlotId session) {
     const SessionId id = local->id;
     const UserId user = users_.at(local->user).id;
     Entered entered = co_await enter(user);
+    local = sessions_.find(session);
+    if (local == nullptr || !local->idle) {
+        co_return;  // Activity was reported while this waited for its turn.
+    }
     Change edit = [id](Draft& draft) {
         if (Session* mine = draft.find(id)) {
             mine->idle = true;
@@ -153,10 +184,11 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     }
     const MonoTime now = parts_.clock.now();
     const Millis idle_after = parts_.config.presence.idle_after;
-    const bool idle = !ago || *ago >= idle_after;
+    bool idle = !ago || *ago >= idle_after;
     if (ago) {
         const MonoTime active_at = now - std::min(*ago, idle_after);
-        local->last_activity = std::max(local->last_activity, active_at);
+        local->last_activity =
+            local->reported_activity ? std::max(local->last_activity, active_at) : active_at;
         local->reported_activity = true;
     }
     const User& user = users_.at(local->user);
@@ -170,11 +202,16 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     const bool latest = known && found->active_rank == highest && highest > 0;
     local->idle = idle;
     file(session);
-    if (known && found->idle == idle && (idle || (found->counts && latest))) {
+    if (known && !user.lock.held() && found->idle == idle && (idle || (found->counts && latest))) {
         co_return false;  // It says what was said before: nothing is written, nobody is told.
     }
     const UserId user_id = user.id;
     Entered entered = co_await enter(user_id);
+    local = sessions_.find(session);
+    if (local == nullptr) {
+        co_return false;
+    }
+    idle = local->idle;  // The newest report, whichever of several waited.
     Change edit = [id, idle](Draft& draft) {
         Session* mine = draft.find(id);
         if (mine == nullptr) {
@@ -196,35 +233,24 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     co_return settled;
 }
 
-void PresenceService::visit_user(SlotId slot, MonoTime now) {
+void PresenceService::visit_user(SlotId slot, std::uint32_t at, MonoTime now) {
     User* user = users_.get(slot);
-    if (user == nullptr) {
+    if (user == nullptr || user->filed_tick != at) {
         return;
     }
-    if (user->flap && user->record && user->loaded) {
+    user->filed_tick = 0;
+    if (user->flap && user->record) {
         announce_pending(*user, now);
-        if (user->flap && (user->flap->shown.pending || user->flap->own.pending)) {
-            file_user(slot);
-        }
     }
-    if (user->record && user->loaded) {
-        const Presence& presence = user->record->presence;
-        const WallTime wall = parts_.clock.wall_now();
-        const auto over = [&](const std::optional<WallTime>& end) { return end && *end <= wall; };
-        bool lapsed = over(presence.declared.expires_at) ||
-                      (presence.declared.custom && over(presence.declared.custom->expires_at));
-        for (const Session& session : user->record->sessions) {
-            lapsed = lapsed || over(session.declared_until) ||
-                     (session.custom && over(session.custom->expires_at));
-        }
-        if (lapsed) {
-            settle_expiry(slot);
-        } else if (rules::next_change(presence.declared, user->record->sessions, wall)) {
-            file_user(slot);
-        }
+    const bool applies = user->deferred && now >= user->deferred->due;
+    if (applies) {
+        user->deferred->due = now + kRetry;
     }
-    user = users_.get(slot);
-    if (user != nullptr && user->deferred) {
+    file_user(slot);
+    if (user->record && has_lapsed(*user->record, parts_.clock.wall_now())) {
+        settle_expiry(slot);
+    }
+    if (applies && users_.get(slot) != nullptr) {
         apply_deferred(slot);
     }
     close_if_idle(slot);
@@ -242,7 +268,10 @@ Detached PresenceService::settle_expiry(SlotId slot) {
             session.custom = unless_over(session.custom, now);
         }
     };
-    co_await settle(entered.slot(), Cause::status_expiry, std::move(edit));
+    Result<bool> settled = co_await settle(entered.slot(), Cause::status_expiry, std::move(edit));
+    if (!settled) {
+        file_user_at(entered.slot(), parts_.clock.now() + kRetry);
+    }
 }
 
 }  // namespace presence

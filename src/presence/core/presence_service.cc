@@ -11,9 +11,9 @@ namespace presence {
 
 namespace {
 
-/// How long the store keeps a record without sessions: versions and last seen are in the database
-/// by then, and stay there.
-constexpr Millis kKeepRecord{600'000};
+/// How long the store keeps a record without sessions: over two hours, after which the floor of
+/// versions lies above all that was ever told of it (RULINGS 3).
+constexpr Millis kKeepRecord{7'500'000};
 /// Losing a race that often in a row is no race any more.
 constexpr int kSettleAttempts = 8;
 
@@ -51,8 +51,16 @@ Task<PresenceService::Entered> PresenceService::enter(UserId user) {
 
 void PresenceService::close_if_idle(SlotId slot) {
     User* const user = users_.get(slot);
-    if (user != nullptr && user->pins == 0 && user->sessions.empty() && !user->flap &&
-        !user->deferred && !user->lock.held()) {
+    if (user == nullptr || user->pins > 0 || !user->sessions.empty() || user->flap ||
+        user->deferred || user->lock.held()) {
+        return;
+    }
+    // Kept until the bucket is full again: to leave and come back must not fill it.
+    const MonoTime now = parts_.clock.now();
+    const Millis spent = user->status_bucket.wait(status_rate(), now, status_rate().burst);
+    if (spent > Millis{0}) {
+        file_user_at(slot, now + spent);
+    } else {
         users_.close(slot);
     }
 }
@@ -99,17 +107,26 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
     transition = rules::advance(before.presence, merged, draft.declared,
                                 {now, floor_now(), draft.last_sign});
     Presence& after = transition.after;
-    after.doubtful = draft.doubtful && !draft.sessions.empty();
-    if (before.presence.doubtful != after.doubtful) {
-        // Whoever was shown `unknown` must hear, though the faces may be the same as before.
-        if (!transition.shown_changed && after.shown_version.value > 0) {
-            after.shown_version = rules::next_version(after.shown_version, floor_now());
-            transition.shown_changed = true;
-        }
-        if (!transition.own_changed && after.own_version.value > 0) {
-            after.own_version = rules::next_version(after.own_version, floor_now());
-            transition.own_changed = true;
-        }
+    after.doubtful = draft.doubtful && !draft.sessions.empty() &&
+                     std::ranges::none_of(draft.sessions, [](const Session& session) {
+                         return session.counts && !session.grace_until;
+                     });
+    const bool forgets = draft.erased && after.last_seen.has_value();
+    if (forgets) {
+        after.last_seen.reset();
+    }
+    // Whoever was shown `unknown`, or what is now erased, must hear, though the faces may be the
+    // same as before.
+    const auto differs = [&](const Face& old_face, const Face& face) {
+        return forgets || before.presence.doubts(old_face) != after.doubts(face);
+    };
+    if (!transition.shown_changed && differs(before.presence.shown, after.shown)) {
+        after.shown_version = rules::next_version(after.shown_version, floor_now());
+        transition.shown_changed = true;
+    }
+    if (!transition.own_changed && differs(before.presence.own, after.own)) {
+        after.own_version = rules::next_version(after.own_version, floor_now());
+        transition.own_changed = true;
     }
     if (draft.sessions == before.sessions && after.declared == before.presence.declared &&
         !transition.shown_changed && !transition.own_changed) {
@@ -134,7 +151,7 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
         }
         const UserRecordRef before = users_.at(slot).record;
         Draft draft{before->sessions, before->presence.declared, before->last_sign,
-                    before->presence.doubtful};
+                    before->presence.doubtful, false};
         change(draft);
         rules::Transition transition;
         std::shared_ptr<UserRecord> record =
@@ -172,19 +189,29 @@ void PresenceService::after_commit(User& user, Cause cause, const UserRecordRef&
         ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
     }
     const Presence& presence = user.record->presence;
-    const bool left = !before->sessions.empty() && user.record->sessions.empty();
+    const bool left =
+        before->presence.own.status != Status::offline && presence.own.status == Status::offline;
+    std::vector<JournalEntry> ended = journal_difference(user, before);
     if (transition.ended || left) {
+        // A session stands in the journal until the database has the end of it: a crash between
+        // the two would lose when its person was last seen.
         parts_.last_seen.note({user.id, presence.last_seen, presence.own_version,
-                               presence.shown_version, parts_.clock.wall_now()});
+                               presence.shown_version, parts_.clock.wall_now()},
+                              std::move(ended));
+    } else {
+        for (JournalEntry& entry : ended) {
+            parts_.journal->note(std::move(entry));
+        }
     }
-    journal_difference(user, before);
     log::debug("settled", "user={} cause={} status={} version={}", log::quoted(user.id.text),
                name(cause), wire_name(presence.own.status), presence.own_version.value);
 }
 
-void PresenceService::journal_difference(const User& user, const UserRecordRef& before) {
+std::vector<JournalEntry> PresenceService::journal_difference(const User& user,
+                                                              const UserRecordRef& before) {
+    std::vector<JournalEntry> ended;
     if (parts_.journal == nullptr) {
-        return;
+        return ended;
     }
     for (const Session& session : user.record->sessions) {
         const auto old = std::ranges::find(before->sessions, session.id, &Session::id);
@@ -195,9 +222,10 @@ void PresenceService::journal_difference(const User& user, const UserRecordRef& 
     for (const Session& session : before->sessions) {
         if (std::ranges::find(user.record->sessions, session.id, &Session::id) ==
             user.record->sessions.end()) {
-            parts_.journal->note({user.id, session.id, std::nullopt});
+            ended.push_back({user.id, session.id, std::nullopt});
         }
     }
+    return ended;
 }
 
 Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
@@ -244,7 +272,7 @@ Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) 
         for (const SlotId local_id : user != nullptr ? user->sessions : std::vector<SlotId>{}) {
             const LocalSession& local = sessions_.at(local_id);
             if (local.id == session.id) {
-                fact.last_heartbeat = wall_of(local.last_heartbeat);
+                fact.last_heartbeat = last_sign_of(local);
                 if (local.reported_activity) {
                     fact.last_activity = wall_of(local.last_activity);
                 }

@@ -142,7 +142,9 @@ public:
     [[nodiscard]] Task<Result<StatusOutcome>> change_session_status(SlotId session,
                                                                     StatusChange change);
 
-    /// Clears everything that was stored about the user, sessions first.
+    /// Ends all sessions and tells nothing more of what was stored about the user; what the
+    /// database holds is ProfileEditor's to erase, afterwards. The versions stay, so that none that
+    /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
     // --- Time -------------------------------------------------------------------------------
@@ -171,6 +173,7 @@ private:
         DeclaredState declared;
         WallTime last_sign;
         bool doubtful = false;
+        bool erased = false;  ///< Nothing that was stored may be told any more.
         [[nodiscard]] Session* find(const SessionId& id);
     };
     using Change = UniqueFunction<void(Draft&)>;
@@ -212,7 +215,9 @@ private:
                                                       rules::Transition& transition) const;
     void after_commit(User& user, Cause cause, const UserRecordRef& before,
                       const rules::Transition& transition);
-    void journal_difference(const User& user, const UserRecordRef& before);
+    /// Notes sessions that began or changed, and returns those that ended.
+    [[nodiscard]] std::vector<JournalEntry> journal_difference(const User& user,
+                                                               const UserRecordRef& before);
 
     // Anti-flap, in announcer.cc
     struct Announcement {
@@ -225,24 +230,40 @@ private:
 
     // Attaching, in attach.cc
     [[nodiscard]] Task<Result<Attachment>> attach_locked(AttachRequest request);
+    /// The session that `request` asks for; `held`: the one that it takes over.
+    [[nodiscard]] Session begin_session(const AttachRequest& request, const Session* held,
+                                        const std::vector<Session>& all) const;
+    /// Whose place a new session takes; empty: there is room.
     [[nodiscard]] Result<std::optional<SlotId>> make_room(User& user);
     SlotId open_local(SlotId user, const Session& session, const AttachRequest& request);
+    /// Forgets the session that `heir` took over or took the place of, and closes its connection.
+    /// `active`: the heir has just said so; else the last activity is still that of before.
+    void succeed(SlotId user, const SessionId& held, SlotId heir, bool active);
 
     // Ends, in endings.cc
     [[nodiscard]] Task<bool> end_locked(SlotId user, SlotId session, Cause cause, WallTime sign);
     void forget_local(SlotId session);
+    void end_at_next_look(SlotId session);
     Detached end_later(SlotId session, Cause cause, WallTime sign);
-    Detached go_idle(SlotId session);
+    void cut_off(LocalSession& local, EndReason reason);
+    [[nodiscard]] WallTime last_sign_of(const LocalSession& local);
 
     // Liveness, in liveness.cc
     void visit_session(SlotId session, std::uint32_t tick, MonoTime now);
-    void visit_user(SlotId user, MonoTime now);
+    void visit_user(SlotId user, std::uint32_t tick, MonoTime now);
+    /// Files a session that is due earlier than it stands filed, or does not stand filed.
     void file(SlotId session);
+    /// Likewise for what is to happen to a user without anybody's doing.
     void file_user(SlotId user);
+    void file_user_at(SlotId user, MonoTime deadline);
+    Detached go_idle(SlotId session);
     void close_if_idle(SlotId user);
     Detached settle_expiry(SlotId user);
     Detached apply_deferred(SlotId user);
     [[nodiscard]] MonoTime next_deadline(const LocalSession& session) const;
+    [[nodiscard]] TokenBucket::Rate status_rate() const {
+        return {parts_.limits.status_per_second, parts_.limits.status_burst};
+    }
     [[nodiscard]] WallTime wall_of(MonoTime moment) const;
     [[nodiscard]] std::uint64_t floor_now() const;
 

@@ -2,14 +2,17 @@
 
 #include "presence/base/log.h"
 
+#include <algorithm>
+
 namespace presence {
 
-/// Suspends until the load of an entry that is under way has ended.
+/// Suspends until the load of an entry that is under way has ended. False: it failed.
 struct ProfileCache::WaitFor {
-    Entry& entry;
-    bool await_ready() const noexcept { return !entry.loading; }
-    void await_suspend(std::coroutine_handle<> waiting) { entry.waiting.push_back(waiting); }
-    void await_resume() const noexcept {}
+    Entry& entry;  ///< May be gone when the wait is over.
+    bool answered = false;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> flow) { entry.waiting.push_back({flow, &answered}); }
+    bool await_resume() const noexcept { return answered; }
 };
 
 ProfileCache::ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
@@ -20,13 +23,23 @@ bool ProfileCache::fresh(const Entry& entry) const {
     return entry.loaded && !entry.stale && clock_.now() - entry.loaded_at < ttl_;
 }
 
+ProfileCache::Entry* ProfileCache::find(const UserId& user) {
+    const auto found = entries_.find(std::string_view(user.text));
+    return found == entries_.end() ? nullptr : found->second.get();
+}
+
 ProfileCache::Entry& ProfileCache::entry_for(const UserId& user) {
-    const auto found = entries_.find(user);
-    if (found != entries_.end()) {
-        return *found->second;
+    if (Entry* const found = find(user)) {
+        return *found;
     }
     make_room();
-    return *entries_.emplace(user, std::make_unique<Entry>()).first->second;
+    auto made = std::make_unique<Entry>();
+    Entry& entry = *made;
+    entry.user = user;
+    entry.place = ring_.size();
+    ring_.push_back(&entry);
+    entries_.emplace(std::string_view(entry.user.text), std::move(made));
+    return entry;
 }
 
 Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
@@ -52,9 +65,11 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
                 break;
             }
         } else if (under_way != nullptr) {
-            const auto found = entries_.find(*under_way);
-            WaitFor wait{*found->second};
-            co_await wait;
+            WaitFor wait{*find(*under_way)};
+            const bool answered = co_await wait;
+            if (!answered) {
+                break;  // Nor would it answer us: waiting in turn would make many waits of one.
+            }
             --round;  // What others read costs us no round; they are bounded themselves.
         } else {
             break;
@@ -63,11 +78,10 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
     std::vector<ProfileAnswer> answers;
     answers.reserve(users.size());
     for (const UserId& user : users) {
-        const auto found = entries_.find(user);
+        const Entry* const found = find(user);
         // An old rule stays in force while the database is away, but not one known to be void.
-        const bool known =
-            found != entries_.end() && found->second->loaded && !found->second->stale;
-        answers.push_back({known ? found->second->profile : nullptr, known});
+        const bool known = found != nullptr && found->loaded && !found->stale;
+        answers.push_back({known ? found->profile : nullptr, known});
     }
     co_return answers;
 }
@@ -83,7 +97,7 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
     std::vector<std::uint32_t> generations;
     generations.reserve(users.size());
     for (const UserId& user : users) {
-        generations.push_back(entries_.find(user)->second->generation);
+        generations.push_back(find(user)->generation);
     }
     counters_.profile_loads += users.size();
     Result<std::vector<ProfileRef>> loaded = co_await store_.load(users);
@@ -91,9 +105,9 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
         counters_.profile_failures += users.size();
         log::warning("profiles_unavailable", "{} users: {}", users.size(), loaded.error().message);
     }
-    std::vector<std::coroutine_handle<>> waiting;
+    std::vector<Waiter> waiting;
     for (std::size_t i = 0; i < users.size(); ++i) {
-        Entry& entry = *entries_.find(users[i])->second;
+        Entry& entry = *find(users[i]);
         entry.loading = false;
         if (loaded && entry.generation == generations[i]) {
             entry.profile = std::move((*loaded)[i]);
@@ -104,17 +118,17 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
         waiting.insert(waiting.end(), entry.waiting.begin(), entry.waiting.end());
         entry.waiting.clear();
     }
-    for (const std::coroutine_handle<> waiter : waiting) {
-        waiter.resume();
+    for (const Waiter& waiter : waiting) {
+        *waiter.answered = loaded.has_value();
+        waiter.flow.resume();
     }
     co_return loaded.has_value();
 }
 
 void ProfileCache::invalidate(const UserId& user) {
-    const auto found = entries_.find(user);
-    if (found != entries_.end()) {
-        ++found->second->generation;
-        found->second->stale = true;
+    if (Entry* const found = find(user)) {
+        ++found->generation;
+        found->stale = true;
     }
 }
 
@@ -124,24 +138,21 @@ void ProfileCache::make_room() {
     }
     // A hand that goes round: what it finds old goes, and if nothing is, the first idle one.
     constexpr std::size_t kLook = 32;
-    auto victim = entries_.end();
-    auto at = entries_.begin();
-    std::advance(at, static_cast<std::ptrdiff_t>(hand_ % entries_.size()));
-    for (std::size_t looked = 0; looked < kLook; ++looked, ++at) {
-        if (at == entries_.end()) {
-            at = entries_.begin();
-        }
-        if (at->second->loading) {
-            continue;
-        }
-        if (victim == entries_.end() || !fresh(*at->second)) {
+    Entry* victim = nullptr;
+    for (std::size_t looked = 0; looked < std::min(kLook, ring_.size()); ++looked) {
+        Entry* const at = ring_[++hand_ % ring_.size()];
+        if (!at->loading && (victim == nullptr || !fresh(*at))) {
             victim = at;
         }
     }
-    hand_ += kLook;
-    if (victim != entries_.end()) {
+    if (victim != nullptr) {
         ++counters_.profile_evictions;
-        entries_.erase(victim);
+        ring_[victim->place] = ring_.back();
+        ring_[victim->place]->place = victim->place;
+        ring_.pop_back();
+        const auto found = entries_.find(std::string_view(victim->user.text));
+        const std::unique_ptr<Entry> gone = std::move(found->second);  // Its key goes last.
+        entries_.erase(found);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <coroutine>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace presence {
@@ -36,22 +37,28 @@ public:
     /// Copies of `user` older than `revision` are void.
     void invalidate(const UserId& user);
 
-    /// Puts in what was just written, so that the writer reads its own change.
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
 private:
+    struct Waiter {
+        std::coroutine_handle<> flow;
+        bool* answered = nullptr;  ///< Set before the flow goes on: whether the database did.
+    };
     struct Entry {
+        UserId user;
+        std::size_t place = 0;  ///< In ring_.
         ProfileRef profile;
         MonoTime loaded_at;
         std::uint32_t generation = 0;
         bool loaded = false;
         bool stale = false;
         bool loading = false;
-        std::vector<std::coroutine_handle<>> waiting;
+        std::vector<Waiter> waiting;
     };
     struct WaitFor;
 
     [[nodiscard]] bool fresh(const Entry& entry) const;
+    [[nodiscard]] Entry* find(const UserId& user);
     [[nodiscard]] Entry& entry_for(const UserId& user);
     /// Reads `users`, marked as loading by the caller. False: the database did not answer.
     [[nodiscard]] Task<bool> load(std::vector<UserId> users);
@@ -62,8 +69,10 @@ private:
     const Limits& limits_;
     CoreCounters& counters_;
     Millis ttl_;
-    boost::unordered_flat_map<UserId, std::unique_ptr<Entry>, IdHash, IdEqual> entries_;
-    std::uint64_t hand_ = 0;
+    /// Keys are the ids inside the entries, which never move.
+    boost::unordered_flat_map<std::string_view, std::unique_ptr<Entry>> entries_;
+    std::vector<Entry*> ring_;  ///< All entries, for the hand that looks for old ones.
+    std::size_t hand_ = 0;
 };
 
 }  // namespace presence

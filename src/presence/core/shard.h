@@ -41,7 +41,7 @@ struct Shard {
           limits(parts.limits),
           bus(parts.bus),
           cache(parts.clock, parts.profiles, parts.limits, counters),
-          last_seen(parts.scheduler, parts.profiles, parts.limits, counters),
+          last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits,
                    counters}),

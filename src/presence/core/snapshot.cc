@@ -4,6 +4,14 @@
 
 namespace presence {
 
+namespace {
+
+const Face& face_for(const Presence& presence, Verdict verdict) {
+    return verdict.own() ? presence.own : presence.shown;
+}
+
+}  // namespace
+
 Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewer,
                                                      std::vector<UserId> users) {
     std::vector<UserId> parties = users;
@@ -47,8 +55,9 @@ PresenceView SnapshotReader::view(const Seen& seen) const {
 
 PresenceView SnapshotReader::view(const UserId& user, const Presence* presence,
                                   Verdict verdict) const {
-    const rules::Viewing viewing{clock_.wall_now(), config_.presence.merge.show_devices,
-                                 presence != nullptr && presence->doubtful};
+    const rules::Viewing viewing{
+        clock_.wall_now(), config_.presence.merge.show_devices,
+        presence != nullptr && presence->doubts(face_for(*presence, verdict))};
     return rules::view_for(user, presence, verdict, viewing);
 }
 

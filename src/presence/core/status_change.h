@@ -17,6 +17,12 @@ struct StatusChange {
     CustomStatusRef custom;  ///< With sets_custom; null clears it.
 };
 
+/// One that waits until its person may change again.
+struct DeferredChange {
+    StatusChange change;
+    MonoTime due;
+};
+
 /// What is done with a change of one who changes too often.
 enum class OverRate : std::uint8_t {
     defer,   ///< The newest is applied when the rate allows (RULINGS 12).

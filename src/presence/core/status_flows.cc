@@ -42,7 +42,7 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
     }
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
-    const TokenBucket::Rate rate{parts_.limits.status_per_second, parts_.limits.status_burst};
+    const TokenBucket::Rate rate = status_rate();
     const MonoTime now = parts_.clock.now();
     User& user = entered.user();
     if (limited && (user.deferred || !user.status_bucket.take(rate, now))) {
@@ -53,10 +53,11 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
         }
         ++parts_.counters.status_deferred;
         if (user.deferred) {
-            merge_into(*user.deferred, std::move(change));
+            merge_into(user.deferred->change, std::move(change));
         } else {
-            user.deferred = std::make_unique<StatusChange>(std::move(change));
-            wheel_.file({slot, true}, now + wait);
+            user.deferred =
+                std::make_unique<DeferredChange>(DeferredChange{std::move(change), now + wait});
+            file_user(slot);
         }
         co_return StatusOutcome{std::max(wait, Millis{1})};
     }
@@ -73,24 +74,28 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
 Detached PresenceService::apply_deferred(SlotId slot) {
     const UserId id = users_.at(slot).id;
     Entered entered = co_await enter(id);
-    const TokenBucket::Rate rate{parts_.limits.status_per_second, parts_.limits.status_burst};
     User& user = entered.user();
     if (!user.deferred) {
         co_return;
     }
     const MonoTime now = parts_.clock.now();
-    if (!user.status_bucket.take(rate, now)) {
-        wheel_.file({slot, true}, now + user.status_bucket.wait(rate, now));
+    if (!user.status_bucket.take(status_rate(), now)) {
+        user.deferred->due = now + user.status_bucket.wait(status_rate(), now);
+        file_user(slot);
         co_return;
     }
-    StatusChange change = std::move(*user.deferred);
-    user.deferred.reset();
+    StatusChange change = user.deferred->change;
     // An end that has come meanwhile makes of the change what it would be by now.
     if (is_over(change.status_until, parts_.clock.wall_now())) {
         change.status = DeclaredStatus::automatic;
         change.status_until.reset();
     }
-    co_await declare(slot, std::move(change));
+    Result<bool> declared = co_await declare(slot, std::move(change));
+    // Nobody can have changed it meanwhile: that takes the user's lock. Kept for another try only
+    // while a store is away.
+    if (declared || declared.error().code != ErrorCode::unavailable) {
+        entered.user().deferred.reset();
+    }
 }
 
 Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
@@ -124,11 +129,13 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
         if (!*saved) {
             continue;
         }
-        const WallTime acted_at = parts_.clock.wall_now();
+        // Going invisible is an end of the public presence, at this moment. Else a change of status
+        // is no sign of life: a back end may have made it.
+        const bool hides = change.status == DeclaredStatus::invisible;
+        const WallTime acted_at = hides ? parts_.clock.wall_now() : WallTime{};
         Change edit = [declared, acted_at](Draft& draft) {
             draft.declared = declared;
             if (!draft.sessions.empty()) {
-                // Going invisible is an end of the public presence, at this moment.
                 draft.last_sign = std::max(draft.last_sign, acted_at);
             }
         };

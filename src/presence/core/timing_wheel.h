@@ -32,12 +32,15 @@ public:
     /// Files `item` to be visited once `deadline` has come. Returns the tick under which it stands,
     /// by which a caller can tell its newest filing from older ones of the same item.
     std::uint32_t file(Item item, MonoTime deadline) {
-        const std::uint64_t due = tick_not_before(deadline);
-        const std::uint64_t farthest = visited_ + buckets_.size() - 1;
-        const std::uint64_t at = std::clamp(due, visited_ + 1, farthest);
+        const std::uint64_t at = place_of(deadline);
         buckets_[at % buckets_.size()].push_back(item);
         ++size_;
         return static_cast<std::uint32_t>(at);
+    }
+
+    /// The tick under which file() would put `deadline` now; never 0.
+    [[nodiscard]] std::uint32_t tick_of(MonoTime deadline) const {
+        return static_cast<std::uint32_t>(place_of(deadline));
     }
 
     /// Visits what has come due by `now`, in the order of ticks. `visit(item, tick)` may file.
@@ -65,6 +68,10 @@ public:
 private:
     [[nodiscard]] std::uint64_t ticks_between(MonoTime from, MonoTime to) const {
         return static_cast<std::uint64_t>((to - from) / tick_);
+    }
+    [[nodiscard]] std::uint64_t place_of(MonoTime deadline) const {
+        const std::uint64_t farthest = visited_ + buckets_.size() - 1;
+        return std::clamp(tick_not_before(deadline), visited_ + 1, farthest);
     }
     [[nodiscard]] std::uint64_t tick_not_before(MonoTime deadline) const {
         if (deadline <= start_) {

@@ -25,19 +25,21 @@ struct LocalSession {
     MonoTime last_heartbeat;
     MonoTime last_activity;
     MonoTime pinged_at;
-    MonoTime grace_deadline;       ///< With no connection: when the session ends.
-    std::uint32_t filed_tick = 0;  ///< The wheel's newest filing; older ones are ignored.
+    MonoTime lost_at;              ///< With no connection: when the grace began.
+    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
     bool reported_activity = false;
     bool idle = false;    ///< As in the record.
     bool ending = false;  ///< An end is under way: signs of life come too late.
 };
 
 /// A status change that came too fast and waits for its bucket (RULINGS 12).
-struct StatusChange;
+struct DeferredChange;
 
 /// What was told last of one face, while the anti-flap window is open (DESIGN rule 13).
 struct ToldFace {
     Face face;
+    DeclaredState declared;  ///< Of the own face.
+    DeclaredStatus session_declared = DeclaredStatus::automatic;
     bool doubtful = false;
     MonoTime quiet_from;  ///< Until then further changes are merged.
     bool pending = false;
@@ -56,9 +58,10 @@ struct User {
     AsyncLock lock;
     std::vector<SlotId> sessions;
     std::unique_ptr<FlapWindow> flap;
-    std::unique_ptr<StatusChange> deferred;
+    std::unique_ptr<DeferredChange> deferred;
     TokenBucket status_bucket;
-    std::uint32_t pins = 0;  ///< Flows that hold this entry across a wait.
+    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
+    std::uint32_t pins = 0;        ///< Flows that hold this entry across a wait.
 };
 
 /// Users by name. One thread.

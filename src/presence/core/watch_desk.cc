@@ -1,19 +1,13 @@
+// Who watches whom, and news of them. Looks at the store are in watch_looks.cc.
+
 #include "presence/core/watch_desk.h"
 
 #include "presence/base/log.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace presence {
-
-namespace {
-/// Edges judged in one turn of the loop after a change of rules, so that beats are not kept
-/// waiting by a celebrity's block.
-constexpr std::size_t kPace = 256;
-/// After that much the announcement that a record still owed has been made.
-constexpr Millis kAfterUntold{100};
-constexpr Millis kRetryUnread{1000};
-}  // namespace
 
 WatchDesk::WatchDesk(Scheduler& scheduler, const Clock& clock, PresenceBus& bus,
                      SnapshotReader& reader, const Limits& limits, CoreCounters& counters)
@@ -147,74 +141,116 @@ void WatchDesk::forget_news(WatchIndex::Subject& subject) {
     }
 }
 
-Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
-    std::size_t after = request.users.size();
+std::size_t WatchDesk::count_after(const WatchRequest& request) {
+    std::vector<std::string_view> named;
+    named.reserve(request.users.size());
+    for (const UserId& user : request.users) {
+        named.push_back(user.text);
+    }
+    std::ranges::sort(named);
+    const auto doubles = std::ranges::unique(named);
+    std::size_t after = named.size() - doubles.size();
     if (!request.replace) {
-        after = index_.edges_of(request.connection).size();
-        for (const UserId& user : request.users) {
-            WatchIndex::EdgeId known = 0;
-            after += index_.find_edge(request.connection, user, known) ? 0U : 1U;
+        for (const WatchIndex::EdgeId id : index_.edges_of(request.connection)) {
+            const std::string_view watched = index_.subject_of(id).user.text;
+            after += std::binary_search(named.begin(), doubles.begin(), watched) ? 0U : 1U;
         }
     }
+    return after;
+}
+
+WatchDesk::Wanted WatchDesk::add_edges(const WatchRequest& request) {
+    Wanted wanted;
+    wanted.edges.reserve(request.users.size());
+    wanted.created.reserve(request.users.size());
+    for (const UserId& user : request.users) {
+        const WatchIndex::Added added = index_.add(request.connection, user);
+        wanted.edges.push_back(hold(added.edge));
+        wanted.created.push_back(added.created);
+        if (!index_.subject_of(added.edge).subscribed) {
+            wanted.unsubscribed.push_back(user);
+        }
+    }
+    if (request.replace) {
+        std::vector<WatchIndex::EdgeId> named;
+        for (const EdgeRef& ref : wanted.edges) {
+            named.push_back(ref.id);
+        }
+        std::ranges::sort(named);
+        for (const WatchIndex::EdgeId id : index_.edges_of(request.connection)) {
+            if (!std::ranges::binary_search(named, id)) {
+                wanted.replaced.push_back({id, index_.edge(id).serial});
+            }
+        }
+    }
+    return wanted;
+}
+
+/// A request that failed changes nothing: what it added goes, what was there is looked at again,
+/// as its news was held meanwhile.
+void WatchDesk::give_up(const WatchRequest& request, const Wanted& wanted) {
+    std::vector<UserId> kept;
+    for (std::size_t i = 0; i < wanted.edges.size(); ++i) {
+        if (find(wanted.edges[i]) == nullptr) {
+            continue;
+        }
+        if (wanted.created[i]) {
+            drop(wanted.edges[i].id);
+        } else {
+            let_go(wanted.edges[i]);
+            kept.push_back(request.users[i]);
+        }
+    }
+    if (!kept.empty()) {
+        look_again_later(request.connection, std::move(kept), kRetry);
+    }
+}
+
+Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
+    const std::size_t after = count_after(request);
     if (after > limits_.watch) {
         co_return Error{
             ErrorCode::limit_exceeded,
             fmt::format("users would make {} watched, most is {}", after, limits_.watch), 0,
             static_cast<std::int64_t>(limits_.watch)};
     }
-    std::vector<EdgeRef> edges;
-    std::vector<UserId> to_subscribe;
-    edges.reserve(request.users.size());
-    for (const UserId& user : request.users) {
-        const WatchIndex::Added added = index_.add(request.connection, user);
-        edges.push_back(hold(added.edge));
-        if (!index_.subject_of(added.edge).subscribed) {
-            to_subscribe.push_back(user);
-        }
-    }
-    if (request.replace) {
-        std::vector<WatchIndex::EdgeId> gone;
-        for (const WatchIndex::EdgeId id : index_.edges_of(request.connection)) {
-            if (index_.edge(id).unready == 0) {
-                gone.push_back(id);
-            }
-        }
-        std::ranges::for_each(gone, [this](WatchIndex::EdgeId id) { drop(id); });
-    }
-    if (!to_subscribe.empty()) {
-        std::vector<UserId> users = to_subscribe;
+    const Wanted wanted = add_edges(request);
+    if (!wanted.unsubscribed.empty()) {
+        std::vector<UserId> users = wanted.unsubscribed;
         Result<bool> subscribed = co_await bus_.subscribe(std::move(users));
-        for (const UserId& user : to_subscribe) {
-            WatchIndex::Subject* const subject = index_.find(user);
-            if (subject != nullptr && subscribed) {
+        if (!subscribed) {
+            give_up(request, wanted);
+            co_return subscribed.error();
+        }
+        for (const UserId& user : wanted.unsubscribed) {
+            if (WatchIndex::Subject* const subject = index_.find(user)) {
                 subject->subscribed = true;
             }
         }
     }
     std::vector<UserId> users = request.users;
-    const UserId viewer = request.viewer;
-    Result<std::vector<Seen>> seen = co_await reader_.look(viewer, std::move(users));
+    UserId viewer = request.viewer;
+    Result<std::vector<Seen>> seen = co_await reader_.look(std::move(viewer), std::move(users));
     if (!seen) {
-        for (const EdgeRef ref : edges) {
-            if (find(ref) != nullptr) {
-                drop(ref.id);
-            }
-        }
+        give_up(request, wanted);
         co_return seen.error();
     }
-    Millis untold{0};
-    std::vector<UserId> again;
-    const WallTime now = clock_.wall_now();
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        take(edges[i], (*seen)[i]);
-        const UserRecordRef& record = (*seen)[i].record;
-        if (record && record->untold_until > now) {
-            untold = std::max(untold, record->untold_until - now);
-            again.push_back((*seen)[i].user);
+    for (const EdgeRef& ref : wanted.replaced) {
+        if (find(ref) != nullptr) {
+            drop(ref.id);
         }
     }
-    if (!again.empty()) {
-        look_again_later(request.connection, std::move(again), untold + kAfterUntold);
+    std::vector<UserId> unread;
+    for (std::size_t i = 0; i < wanted.edges.size(); ++i) {
+        const Seen& one = (*seen)[i];
+        take(wanted.edges[i], one);
+        look_again_if_untold(request.connection, one);
+        if (one.verdict.unread()) {
+            unread.push_back(one.user);
+        }
+    }
+    if (!unread.empty()) {
+        look_again_later(request.connection, std::move(unread), kRetry);
     }
     co_return seen;
 }
@@ -265,127 +301,6 @@ void WatchDesk::unwatch(std::uint32_t connection, std::span<const UserId> users)
 void WatchDesk::unwatch_all(std::uint32_t connection) {
     while (!index_.edges_of(connection).empty()) {
         drop(index_.edges_of(connection).back());
-    }
-}
-
-Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
-                            std::vector<UserId> users) {
-    const UserId* const viewer = sink_->viewer_of(connection);
-    if (viewer == nullptr) {
-        co_return;
-    }
-    const UserId who = *viewer;
-    Result<std::vector<Seen>> seen = co_await reader_.look(who, std::move(users));
-    if (!seen) {
-        std::ranges::for_each(edges, [this](EdgeRef ref) { let_go(ref); });
-        log::warning("watches_not_refreshed", "{}", seen.error().message);
-        co_return;
-    }
-    const bool takes = sink_->can_take(connection);
-    std::vector<const Seen*> news;
-    std::vector<UserId> unread;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        WatchEdge* const edge = find(edges[i]);
-        const Version told = edge != nullptr ? edge->told : Version{};
-        const Verdict before = edge != nullptr ? edge->verdict : Verdict{};
-        if (!take(edges[i], (*seen)[i])) {
-            continue;
-        }
-        counters_.verdicts_changed += before == (*seen)[i].verdict ? 0U : 1U;
-        if (takes) {
-            news.push_back(&(*seen)[i]);
-        } else {
-            edge->told = told;  // It was not told: catch_up will see the difference.
-            edge->verdict = before;
-            edge->dirty = true;
-        }
-        if ((*seen)[i].verdict.unread()) {
-            unread.push_back((*seen)[i].user);
-        }
-    }
-    if (!news.empty()) {
-        sink_->deliver_seen(connection, news);
-    }
-    if (!unread.empty()) {
-        look_again_later(connection, std::move(unread), kRetryUnread);
-    }
-}
-
-void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
-    const UserId* const viewer = sink_ != nullptr ? sink_->viewer_of(connection) : nullptr;
-    if (viewer == nullptr) {
-        return;
-    }
-    scheduler_.after(wait, [this, connection, who = *viewer, users = std::move(users)] {
-        const UserId* const still = sink_->viewer_of(connection);
-        if (still != nullptr && *still == who) {
-            refresh_users(connection, users);
-        }
-    });
-}
-
-void WatchDesk::refresh_users(std::uint32_t connection, const std::vector<UserId>& users) {
-    std::vector<EdgeRef> edges;
-    std::vector<UserId> watched;
-    for (const UserId& user : users) {
-        WatchIndex::EdgeId id = 0;
-        if (index_.find_edge(connection, user, id)) {
-            edges.push_back(hold(id));
-            watched.push_back(user);
-        }
-    }
-    if (!edges.empty()) {
-        refresh(connection, std::move(edges), std::move(watched));
-    }
-}
-
-void WatchDesk::catch_up(std::uint32_t connection) {
-    std::vector<EdgeRef> edges;
-    std::vector<UserId> users;
-    for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
-        if (index_.edge(id).dirty) {
-            edges.push_back(hold(id));
-            users.push_back(index_.subject_of(id).user);
-        }
-    }
-    if (!edges.empty()) {
-        refresh(connection, std::move(edges), std::move(users));
-    }
-}
-
-void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> viewing) {
-    // One look a connection: the watches of this user by others, and all watches by this user.
-    struct Work {
-        std::uint32_t connection;
-        std::vector<EdgeRef> edges;
-        std::vector<UserId> users;
-    };
-    std::vector<Work> work;
-    if (WatchIndex::Subject* const subject = index_.find(user)) {
-        for (const WatchIndex::EdgeId id : subject->edges) {
-            work.push_back({index_.edge(id).connection, {hold(id)}, {user}});
-        }
-    }
-    for (const std::uint32_t connection : viewing) {
-        Work all{connection, {}, {}};
-        for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
-            all.edges.push_back(hold(id));
-            all.users.push_back(index_.subject_of(id).user);
-        }
-        if (!all.edges.empty()) {
-            work.push_back(std::move(all));
-        }
-    }
-    for (std::size_t i = 0; i < work.size(); i += kPace) {
-        const std::size_t end = std::min(work.size(), i + kPace);
-        std::vector<Work> batch(
-            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(i)),
-            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(end)));
-        scheduler_.post([this, batch = std::move(batch)]() mutable {
-            for (Work& one : batch) {
-                refresh(one.connection, std::move(one.edges), std::move(one.users));
-            }
-        });
     }
 }
 

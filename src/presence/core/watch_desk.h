@@ -81,6 +81,9 @@ public:
     }
 
 private:
+    /// A look that could not tell is made again after that long.
+    static constexpr Millis kRetry{1000};
+
     /// Names an edge across a wait.
     struct EdgeRef {
         WatchIndex::EdgeId id = 0;
@@ -94,11 +97,24 @@ private:
     void mark_dirty(WatchIndex::EdgeId id);
     /// Ends the wait of an edge with what was seen. True: the viewer must be told.
     bool take(EdgeRef edge, const Seen& seen);
+    /// The edges of a new request, each held, and those that it puts an end to.
+    struct Wanted {
+        std::vector<EdgeRef> edges;
+        std::vector<EdgeRef> replaced;
+        std::vector<UserId> unsubscribed;
+        std::vector<bool> created;
+    };
+    [[nodiscard]] Wanted add_edges(const WatchRequest& request);
+    void give_up(const WatchRequest& request, const Wanted& wanted);
+    [[nodiscard]] std::size_t count_after(const WatchRequest& request);
     void let_go(EdgeRef edge);
     void forget_news(WatchIndex::Subject& subject);
     Detached refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
                      std::vector<UserId> users);
     void look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait);
+    /// After a look within somebody's anti-flap window: what follows may never be announced, as it
+    /// may end where it began.
+    void look_again_if_untold(std::uint32_t connection, const Seen& seen);
     void refresh_users(std::uint32_t connection, const std::vector<UserId>& users);
 
     Scheduler& scheduler_;

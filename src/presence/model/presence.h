@@ -52,15 +52,21 @@ struct Presence {
     /// Known only from a life of the server before this one, and nobody has come back yet: shown
     /// as `unknown` (RULINGS 34).
     bool doubtful = false;
+
+    /// Whether `face` of this is to be shown as `unknown`. Where it is offline there is nothing to
+    /// doubt: one who was invisible before stays as offline as all others (DESIGN rule 18).
+    [[nodiscard]] bool doubts(const Face& face) const {
+        return doubtful && face.status != Status::offline;
+    }
 };
 
 /// Everything the session store keeps about one user. Immutable once committed, and shared by all
 /// who hold it.
 struct UserRecord {
     Presence presence;
-    std::vector<Session> sessions;      ///< Those in grace included. At most limits.sessions.
-    std::uint64_t commit = 0;           ///< Counts commits; what compare-and-commit compares.
-    std::uint64_t rules_revision = 0;   ///< Of the user's privacy rules, RULINGS 8.
+    std::vector<Session> sessions;     ///< Those in grace included. At most limits.sessions.
+    std::uint64_t commit = 0;          ///< Counts commits; what compare-and-commit compares.
+    std::uint64_t rules_revision = 0;  ///< Of the user's privacy rules, RULINGS 8.
     /// Newest sign of life of counting sessions that have ended since the user was last offline.
     WallTime last_sign;
     WallTime untold_until;  ///< Until then an announcement may still be held back (anti-flap).

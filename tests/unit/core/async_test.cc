@@ -13,8 +13,8 @@
 namespace presence {
 namespace {
 
-using testing::Started;
 using testing::start_task;
+using testing::Started;
 using testing::VirtualClock;
 using testing::VirtualScheduler;
 
@@ -90,8 +90,8 @@ TEST(Deadline, AnAnswerWithoutAWaitLeavesNoTimerBehind) {
 TEST(Deadline, ALateAnswerIsDroppedAndTheCallerToldInTime) {
     VirtualClock clock;
     VirtualScheduler scheduler(clock);
-    Started<Result<int>> answer = start_task(
-        within(scheduler, 2s, answer_after(scheduler, 5s, 7), std::string("the store")));
+    Started<Result<int>> answer =
+        start_task(within(scheduler, 2s, answer_after(scheduler, 5s, 7), std::string("the store")));
     scheduler.advance(2s);
 
     ASSERT_TRUE(answer->has_value());

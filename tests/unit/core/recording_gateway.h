@@ -1,0 +1,173 @@
+#pragma once
+
+#include "presence/core/shard.h"
+#include "presence/core/slot_pool.h"
+#include "presence/model/view.h"
+#include "presence/ports/presence_bus.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// One presence as a viewer was told it, and when.
+struct Told {
+    MonoTime at;
+    UserId user;
+    Status status = Status::offline;
+    Version version;
+    std::string text;  ///< Of the custom status.
+    std::optional<DeviceSet> devices;
+    std::optional<LastSeenView> last_seen;
+    std::optional<DeclaredStatus> declared;
+
+    /// Everything that left for the viewer, but for the moment.
+    [[nodiscard]] std::string line() const {
+        std::string line = user.text + " " + std::string(wire_name(status)) + " v" +
+                           std::to_string(version.value) + " '" + text + "'";
+        if (devices) {
+            line += " devices " + std::to_string(devices->bits);
+        }
+        if (last_seen) {
+            line += " seen " + std::string(wire_name(last_seen->granularity)) + " " +
+                    std::to_string(last_seen->at ? last_seen->at->ms() : 0);
+        }
+        return line;
+    }
+    friend std::ostream& operator<<(std::ostream& out, const Told& told) {
+        return out << told.at.since_start.count() << ": " << told.line();
+    }
+};
+
+[[nodiscard]] inline Told told_of(MonoTime at, const PresenceView& view) {
+    Told told{at, view.user(), view.status(), view.version(), {}, {}, {}, {}};
+    told.text = view.custom() ? view.custom()->text : "";
+    told.devices = view.devices();
+    told.last_seen = view.last_seen();
+    if (view.declared()) {
+        told.declared = view.declared()->status;
+    }
+    return told;
+}
+
+/// In the place of a gateway: holds made-up connections, writes down what they are told, and does
+/// what a gateway does with news of the bus.
+class RecordingGateway final : public SessionOwner, public WatchSink, public PresenceBus::Receiver {
+public:
+    struct Connection {
+        UserId user;
+        bool open = true;
+        bool takes = true;
+        std::vector<Told> told;
+        std::optional<EndReason> ended;
+        MonoTime ended_at;
+        int pings = 0;
+        MonoTime pinged_at;
+    };
+
+    explicit RecordingGateway(Shard& shard) : shard_(shard) {
+        shard.service.set_owner(this);
+        shard.watches.set_sink(this);
+        shard.bus.set_receiver(this);
+    }
+    ~RecordingGateway() override {
+        shard_.bus.set_receiver(nullptr);
+        shard_.watches.set_sink(nullptr);
+        shard_.service.set_owner(nullptr);
+    }
+
+    [[nodiscard]] SlotId open(UserId user) {
+        Connection connection;
+        connection.user = std::move(user);
+        return connections_.create(std::move(connection));
+    }
+    /// Kept to be looked at; only its watches go.
+    void close(SlotId id) {
+        connections_.at(id).open = false;
+        shard_.watches.unwatch_all(id.slot);
+    }
+    [[nodiscard]] Connection& at(SlotId id) { return connections_.at(id); }
+    /// The place may be given to another connection.
+    void forget(SlotId id) {
+        close(id);
+        connections_.destroy(id);
+    }
+
+    void set_takes(SlotId id, bool takes) {
+        connections_.at(id).takes = takes;
+        if (takes) {
+            shard_.watches.catch_up(id.slot);
+        }
+    }
+
+    // --- SessionOwner
+    void end_connection(SlotId id, EndReason reason) override {
+        Connection& connection = connections_.at(id);
+        connection.ended = reason;
+        connection.ended_at = shard_.clock.now();
+        close(id);
+    }
+    void ping_connection(SlotId id) override {
+        ++connections_.at(id).pings;
+        connections_.at(id).pinged_at = shard_.clock.now();
+    }
+
+    // --- WatchSink
+    const UserId* viewer_of(std::uint32_t slot) override {
+        const auto [connection, id] = connections_.in(slot);
+        return connection != nullptr && connection->open ? &connection->user : nullptr;
+    }
+    bool can_take(std::uint32_t slot) override {
+        const auto [connection, id] = connections_.in(slot);
+        return connection != nullptr && connection->open && connection->takes;
+    }
+    void deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* const> subjects,
+                      std::span<const Verdict> verdicts) override {
+        for (std::size_t i = 0; i < subjects.size(); ++i) {
+            write_down(slot, shard_.reader.view(subjects[i]->user, &subjects[i]->news->presence,
+                                                verdicts[i]));
+        }
+    }
+    void deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen) override {
+        for (const Seen* one : seen) {
+            write_down(slot, shard_.reader.view(*one));
+        }
+    }
+
+    // --- PresenceBus::Receiver
+    void on_presence(const PresenceEventRef& event) override {
+        events.push_back(event);
+        shard_.watches.on_presence(event);
+    }
+    void on_profile_changed(const UserId& user, std::uint64_t) override {
+        shard_.cache.invalidate(user);
+        std::vector<std::uint32_t> viewing;
+        for (const SlotId id : shard_.service.connections_of(user)) {
+            viewing.push_back(id.slot);
+        }
+        shard_.watches.reconsider(user, viewing);
+    }
+    void on_signal(const SignalRef&) override {}
+
+    /// What the bus brought to this thread.
+    std::vector<PresenceEventRef> events;
+
+private:
+    void write_down(std::uint32_t slot, const PresenceView& view) {
+        const auto [connection, id] = connections_.in(slot);
+        PRESENCE_ASSERT(connection != nullptr && connection->open);
+        PRESENCE_ASSERT(connection->takes);  // Nobody is told who cannot take it.
+        connection->told.push_back(told_of(shard_.clock.now(), view));
+    }
+
+    Shard& shard_;
+    SlotPool<Connection> connections_;
+};
+
+}  // namespace presence::testing

@@ -1,0 +1,441 @@
+#pragma once
+
+#include "presence/core/journal_writer.h"
+#include "presence/core/shard.h"
+#include "presence/rules/version.h"
+#include "presence/stores/memory/local_bus.h"
+#include "presence/stores/memory/memory_journal.h"
+#include "presence/stores/memory/memory_profiles.h"
+#include "presence/stores/memory/memory_sessions.h"
+
+#include "support/run_task.h"
+#include "support/virtual_time.h"
+#include "unit/core/recording_gateway.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// What outlives a process: time, and what stands on its disk.
+struct Disk {
+    VirtualClock clock;
+    MemoryProfiles profiles;
+    MemoryJournalState journal;
+};
+
+struct WorldOptions {
+    std::size_t threads = 1;
+    bool journal = true;
+    std::uint64_t seed = 1;
+    CoreConfig config;
+    Limits limits;
+    std::shared_ptr<Disk> disk;  ///< Of the life before; empty: the first life.
+};
+
+/// A device: one connection after the other, one session as long as it is resumed.
+struct ClientState {
+    UserId user;
+    SlotId connection;
+    SlotId session;
+    SessionId id;
+    ResumeHash secret{};
+    bool resumed = false;
+    bool beating = false;
+};
+using Client = std::shared_ptr<ClientState>;
+
+struct Connecting {
+    std::optional<DeviceKind> kind = DeviceKind::web;
+    bool observe = false;
+    std::optional<bool> active = {};
+    std::optional<WallTime> token_issued_at = {};
+    Client resume = {};
+};
+
+/// A node's core in virtual time: one or several shards on one scheduler, made-up connections that
+/// beat, stores in memory. Nothing happens but within `run` and `wait`.
+class World {
+public:
+    explicit World(WorldOptions options = {})
+        : config(options.config),
+          limits(options.limits),
+          disk(options.disk ? options.disk : std::make_shared<Disk>()),
+          clock(disk->clock),
+          scheduler(clock),
+          random(options.seed),
+          sessions(clock),
+          bus(std::vector<Scheduler*>(options.threads, &scheduler)),
+          homes(std::vector<Scheduler*>(options.threads, &scheduler)),
+          journal(disk->journal, &scheduler),
+          journal_writer(scheduler, clock, journal, limits, journal_counters) {
+        for (std::size_t index = 0; index < options.threads; ++index) {
+            threads.push_back(std::make_unique<Thread>(*this, index, options.journal));
+        }
+        if (options.journal) {
+            begin_life();
+        }
+        tick();
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    struct Thread {
+        Thread(World& world, std::size_t index, bool journal)
+            : store(world.sessions, &world.bus.endpoint(index), &world.scheduler),
+              profile_store(world.disk->profiles, &world.scheduler),
+              shard({world.scheduler, world.clock, world.random, store, profile_store,
+                     world.bus.endpoint(index), journal ? &world.journal_writer : nullptr,
+                     world.config, world.limits}),
+              gateway(shard) {}
+        MemorySessionStore store;
+        MemoryProfileStore profile_store;
+        Shard shard;
+        RecordingGateway gateway;
+    };
+
+    // --- Time ------------------------------------------------------------------------------------
+    void run(Millis time) { run_to(clock.now() + time); }
+    void run_to(MonoTime end) {
+        turn();
+        while (scheduler.next_deadline() && *scheduler.next_deadline() <= end) {
+            scheduler.run_next();
+            flush();
+        }
+        scheduler.advance_to(end);
+    }
+    /// What is due now, to its end.
+    void turn() {
+        scheduler.run_ready();
+        flush();
+    }
+    template <class T>
+    T wait(Task<T> task) {
+        const Started<T> result = start_task(std::move(task));
+        const MonoTime most = clock.now() + 600s;
+        while (!result->has_value()) {
+            PRESENCE_ASSERT(clock.now() < most && scheduler.run_next());
+            flush();
+        }
+        return std::move(**result);
+    }
+    /// The process does not run for a while; then it reads its sockets before anything else.
+    void stall(Millis time) {
+        clock.pass(time);
+        for (const Client& client : beaters_) {
+            beat(client);
+        }
+        turn();
+    }
+
+    // --- Devices ---------------------------------------------------------------------------------
+    [[nodiscard]] Shard& shard_of(const UserId& user) {
+        return threads[homes.index_of(user)]->shard;
+    }
+    [[nodiscard]] PresenceService& service(const UserId& user) { return shard_of(user).service; }
+    [[nodiscard]] RecordingGateway& gateway(const UserId& user) {
+        return threads[homes.index_of(user)]->gateway;
+    }
+    [[nodiscard]] Shard& shard() { return threads[0]->shard; }
+    [[nodiscard]] CoreCounters& counters() { return shard().counters; }
+
+    [[nodiscard]] AttachRequest request_of(const Client& client, const Connecting& how) {
+        AttachRequest request;
+        request.user = client->user;
+        request.token_issued_at = how.token_issued_at;
+        if (how.resume) {
+            request.resume_id = how.resume->id;
+            request.resume_hash = how.resume->secret;
+        }
+        request.new_resume_hash = client->secret;
+        if (how.kind) {
+            request.device = Device{*how.kind, "a device"};
+        }
+        request.observe = how.observe;
+        request.active = how.active;
+        request.connection = client->connection;
+        return request;
+    }
+    [[nodiscard]] Client new_client(const UserId& user, const Connecting& how = {}) {
+        auto client = std::make_shared<ClientState>();
+        client->user = user;
+        client->connection = gateway(user).open(user);
+        for (std::uint8_t& byte : client->secret) {
+            byte = static_cast<std::uint8_t>(random.next());
+        }
+        if (how.resume) {
+            client->secret = how.resume->secret;
+        }
+        return client;
+    }
+    void take(const Client& client, const Attachment& attached) {
+        client->session = attached.session;
+        client->id = attached.id;
+        client->resumed = attached.resumed;
+        keep_beating(client);
+    }
+    Result<Client> try_connect(const UserId& user, const Connecting& how = {}) {
+        const Client client = new_client(user, how);
+        Result<Attachment> attached = wait(service(user).attach(request_of(client, how)));
+        if (!attached) {
+            return attached.error();
+        }
+        take(client, *attached);
+        turn();
+        return client;
+    }
+    Client connect(const UserId& user, const Connecting& how = {}) {
+        Result<Client> client = try_connect(user, how);
+        PRESENCE_ASSERT(client.has_value());
+        return *client;
+    }
+    Client connect(const char* user, const Connecting& how = {}) {
+        return connect(UserId(user), how);
+    }
+    Client resume(const Client& old, Connecting how = {}) {
+        how.resume = old;
+        return connect(old->user, how);
+    }
+
+    void beat(const Client& client) {
+        if (client->beating && is_open(client)) {
+            service(client->user).heartbeat(client->session, clock.now());
+        }
+    }
+    /// The first beat one interval from now, and so on, until it falls silent or is closed.
+    void keep_beating(const Client& client) {
+        client->beating = true;
+        beaters_.push_back(client);
+        beat_later(client);
+    }
+    static void fall_silent(const Client& client) { client->beating = false; }
+
+    /// The connection breaks. `sign_of_life`: with a Close frame.
+    void lose(const Client& client, bool sign_of_life = false) {
+        client->beating = false;
+        gateway(client->user).close(client->connection);
+        wait(service(client->user).connection_lost(client->session, sign_of_life));
+        turn();
+    }
+    void bye(const Client& client) {
+        client->beating = false;
+        gateway(client->user).close(client->connection);
+        wait(service(client->user).end(client->session, Cause::goodbye));
+        turn();
+    }
+    /// Active `ago` ago; empty: idle.
+    bool report(const Client& client, std::optional<Millis> ago) {
+        Result<bool> changed = wait(service(client->user).report_activity(client->session, ago));
+        turn();
+        return changed && *changed;
+    }
+    [[nodiscard]] RecordingGateway::Connection& connection(const Client& client) {
+        return gateway(client->user).at(client->connection);
+    }
+    [[nodiscard]] bool is_open(const Client& client) { return connection(client).open; }
+
+    // --- Statuses --------------------------------------------------------------------------------
+    Result<StatusOutcome> declare(const UserId& user, StatusChange change, bool limited = false) {
+        Result<StatusOutcome> outcome =
+            wait(service(user).change_status(user, std::move(change), limited));
+        turn();
+        return outcome;
+    }
+    Result<StatusOutcome> declare(const UserId& user, DeclaredStatus status,
+                                  std::optional<WallTime> until = {}) {
+        return declare(user, StatusChange{status, until, false, nullptr});
+    }
+    Result<StatusOutcome> say(const UserId& user, const std::string& text,
+                              std::optional<WallTime> until = {}) {
+        StatusChange change;
+        change.sets_custom = true;
+        change.custom = std::make_shared<const CustomStatus>(CustomStatus{text, "", until});
+        return declare(user, std::move(change));
+    }
+    Result<StatusOutcome> declare_on(const Client& client, DeclaredStatus status,
+                                     std::optional<WallTime> until = {}) {
+        Result<StatusOutcome> outcome =
+            wait(service(client->user)
+                     .change_session_status(client->session,
+                                            StatusChange{status, until, false, nullptr}));
+        turn();
+        return outcome;
+    }
+
+    // --- Watching --------------------------------------------------------------------------------
+    [[nodiscard]] WatchRequest watch_request(const Client& viewer, std::vector<UserId> users,
+                                             bool replace = false) const {
+        return {viewer->connection.slot, viewer->user, std::move(users), replace};
+    }
+    [[nodiscard]] std::vector<Told> views(Shard& shard, const std::vector<Seen>& seen) const {
+        std::vector<Told> told;
+        for (const Seen& one : seen) {
+            told.push_back(told_of(clock.now(), shard.reader.view(one)));
+        }
+        return told;
+    }
+    /// The snapshot.
+    Result<std::vector<Told>> try_watch(const Client& viewer, std::vector<UserId> users,
+                                        bool replace = false) {
+        Shard& home = shard_of(viewer->user);
+        Result<std::vector<Seen>> seen =
+            wait(home.watches.watch(watch_request(viewer, std::move(users), replace)));
+        if (!seen) {
+            return seen.error();
+        }
+        std::vector<Told> snapshot = views(home, *seen);
+        turn();
+        return snapshot;
+    }
+    std::vector<Told> watch(const Client& viewer, const std::vector<const char*>& users,
+                            bool replace = false) {
+        std::vector<UserId> ids(users.begin(), users.end());
+        Result<std::vector<Told>> snapshot = try_watch(viewer, std::move(ids), replace);
+        PRESENCE_ASSERT(snapshot.has_value());
+        return *snapshot;
+    }
+    void unwatch(const Client& viewer, const std::vector<const char*>& users) {
+        const std::vector<UserId> ids(users.begin(), users.end());
+        shard_of(viewer->user).watches.unwatch(viewer->connection.slot, ids);
+        turn();
+    }
+    [[nodiscard]] std::vector<Told>& told(const Client& viewer) { return connection(viewer).told; }
+    void set_takes(const Client& viewer, bool takes) {
+        gateway(viewer->user).set_takes(viewer->connection, takes);
+        turn();
+    }
+
+    /// A fresh look, as by `get`. Empty viewer: a back end.
+    Told look(const std::optional<UserId>& viewer, const UserId& user) {
+        Shard& home = viewer ? shard_of(*viewer) : shard();
+        std::vector<UserId> one{user};
+        Result<std::vector<Seen>> seen = wait(home.reader.look(viewer, std::move(one)));
+        PRESENCE_ASSERT(seen.has_value());
+        return views(home, *seen).front();
+    }
+    Told look(const char* viewer, const char* user) { return look(UserId(viewer), UserId(user)); }
+    Told look_as_back_end(const char* user) { return look(std::nullopt, UserId(user)); }
+
+    /// What the database holds.
+    [[nodiscard]] ProfileRef stored(const char* user) {
+        MemoryProfileStore store(disk->profiles);
+        std::vector<UserId> one{UserId(user)};
+        Result<std::vector<ProfileRef>> loaded = run_until_complete(store.load(std::move(one)));
+        return loaded ? loaded->front() : nullptr;
+    }
+    [[nodiscard]] std::optional<WallTime> stored_last_seen(const char* user) {
+        const ProfileRef profile = stored(user);
+        return profile ? profile->last_seen : std::nullopt;
+    }
+    [[nodiscard]] UserRecordRef record(const char* user) { return sessions.load(UserId(user)); }
+
+    // --- Rules -----------------------------------------------------------------------------------
+    void set_online_rule(const char* user, Audience audience, std::vector<UserId> users = {}) {
+        PrivacySettings settings;
+        settings.online = PrivacyRule{audience, UserSet(std::move(users))};
+        set_rules(user, std::move(settings));
+    }
+    void set_last_seen_rule(const char* user, Audience audience) {
+        PrivacySettings settings;
+        settings.last_seen = PrivacyRule{audience, {}};
+        set_rules(user, std::move(settings));
+    }
+    void set_rules(const char* user, PrivacySettings settings) {
+        const UserId id(user);
+        Result<ProfileChange> changed =
+            wait(shard_of(id).editor.set_privacy(id, std::move(settings)));
+        PRESENCE_ASSERT(changed.has_value());
+        turn();
+    }
+    void change_blocks(const char* user, const char* other, bool block) {
+        const UserId id(user);
+        Result<ProfileChange> changed =
+            wait(shard_of(id).editor.change_blocks(id, one_change(other, block)));
+        PRESENCE_ASSERT(changed.has_value());
+        turn();
+    }
+    void change_contacts(const char* user, const char* other, bool add) {
+        const UserId id(user);
+        Result<ProfileChange> changed =
+            wait(shard_of(id).editor.change_contacts(id, one_change(other, add)));
+        PRESENCE_ASSERT(changed.has_value());
+        turn();
+    }
+
+    CoreConfig config;
+    Limits limits;
+    std::shared_ptr<Disk> disk;
+    VirtualClock& clock;
+    VirtualScheduler scheduler;
+    SeededRandom random;
+    MemorySessions sessions;
+    LocalBus bus;
+    Homes homes;
+    MemoryJournal journal;
+    CoreCounters journal_counters;
+    JournalWriter journal_writer;
+    std::vector<std::unique_ptr<Thread>> threads;
+
+private:
+    static UserSetChange one_change(const char* other, bool add) {
+        UserSetChange change;
+        (add ? change.add : change.remove) = UserSet({UserId(other)});
+        return change;
+    }
+    void begin_life() {
+        Result<JournalStart> start = wait(journal.start(rules::version_floor(clock.wall_now())));
+        PRESENCE_ASSERT(start.has_value());
+        std::map<UserId, std::vector<Session>> by_user;
+        for (OpenSession& open : start->open) {
+            by_user[open.user].push_back(std::move(open.session));
+        }
+        for (const auto& thread : threads) {
+            thread->shard.service.set_version_floor(start->version_floor);
+        }
+        for (auto& [user, open] : by_user) {
+            wait(service(user).restore(user, std::move(open),
+                                       start->last_alive.value_or(clock.wall_now())));
+        }
+        journal_writer.start();
+    }
+    void tick() {
+        for (const auto& thread : threads) {
+            thread->shard.service.tick();
+        }
+        scheduler.after(PresenceService::kTick, [this] { tick(); });
+    }
+    void flush() {
+        for (const auto& thread : threads) {
+            thread->shard.watches.flush();
+        }
+    }
+    void beat_later(const Client& client) {
+        scheduler.after(config.heartbeat.interval, [this, client] {
+            if (client->beating) {
+                beat(client);
+                beat_later(client);
+            }
+        });
+    }
+
+    std::vector<Client> beaters_;
+};
+
+/// Statuses told of one user, in order.
+[[nodiscard]] inline std::vector<Status> statuses(const std::vector<Told>& told, const char* user) {
+    std::vector<Status> statuses;
+    for (const Told& one : told) {
+        if (one.user.text == user) {
+            statuses.push_back(one.status);
+        }
+    }
+    return statuses;
+}
+
+}  // namespace presence::testing
