@@ -1,5 +1,6 @@
 #include "presence/app/front_door.h"
 
+#include "presence/api/request_target.h"
 #include "presence/protocol/rest_body.h"
 
 #include <algorithm>
@@ -12,17 +13,6 @@ namespace {
 /// do not help; what bounds the node then is its own rate.
 constexpr std::size_t kAddresses = 10'000;
 constexpr std::string_view kSubprotocol = "presence.v1";
-
-bool has_token_parameter(std::string_view query) {
-    while (!query.empty()) {
-        const std::string_view one = query.substr(0, query.find('&'));
-        if (one.substr(0, one.find('=')) == "token") {
-            return true;
-        }
-        query.remove_prefix(std::min(query.size(), one.size() + 1));
-    }
-    return false;
-}
 
 bool is_bearer(std::string_view value) {
     constexpr std::string_view kScheme = "bearer ";
@@ -87,10 +77,12 @@ void FrontDoor::on_request(net::ConnectionId id, net::HttpRequest& request) {
 }
 
 void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
-    if (has_token_parameter(request.query())) {
-        refuse(id, 400, {ErrorCode::bad_request,
-                         "token must not be in the URL, which ends up in logs: send it in the "
-                         "Authorization header or in hello", 0, 0});
+    if (api::has_parameter(request.query(), "token")) {
+        refuse(id, 400,
+               {ErrorCode::bad_request,
+                "token must not be in the URL, which ends up in logs: send it in the "
+                "Authorization header or in hello",
+                0, 0});
         return;
     }
     if (!request.is_upgrade) {
@@ -110,8 +102,9 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
     }
     if (!request.subprotocols.empty() &&
         std::ranges::find(request.subprotocols, kSubprotocol) == request.subprotocols.end()) {
-        refuse(id, 400, {ErrorCode::bad_request,
-                         "none of the offered subprotocols is known; this is presence.v1", 0, 0});
+        refuse(id, 400,
+               {ErrorCode::bad_request,
+                "none of the offered subprotocols is known; this is presence.v1", 0, 0});
         return;
     }
     if (parts_.facts.draining.load(std::memory_order_relaxed) ||

@@ -48,6 +48,15 @@ bool read_fine_seconds(const element& value, std::optional<WallTime>& time) {
     return true;
 }
 
+/// The same, cut to the second.
+bool read_whole_seconds(const element& value, std::optional<WallTime>& time) {
+    if (!read_fine_seconds(value, time)) {
+        return false;
+    }
+    time = WallTime::from_ms(time->ms() - time->ms() % 1000);
+    return true;
+}
+
 bool read_room_patterns(const element& value, TokenRights& rights) {
     simdjson::dom::array patterns;
     if (value.get(patterns) != simdjson::SUCCESS || patterns.size() > kMaxRoomPatterns) {
@@ -157,7 +166,7 @@ bool read_members(const object& payload, RawClaims& claims) {
         const bool good = name == "sub"   ? read_text(value, claims.subject)
                           : name == "iss" ? read_text(value, claims.issuer)
                           : name == "aud" ? read_audiences(value, claims.audiences)
-                          : name == "exp" ? read_seconds(value, claims.expires_at)
+                          : name == "exp" ? read_whole_seconds(value, claims.expires_at)
                           : name == "nbf" ? read_fine_seconds(value, claims.not_before)
                           : name == "iat" ? read_fine_seconds(value, claims.issued_at)
                                           : read_rights(value, claims.rights);

@@ -24,13 +24,13 @@ LifeKind life_of(FrameEvent::Kind kind) {
 std::string_view word_of(std::uint16_t code) {
     switch (code) {
         case close_code::kUnsupported:
-            return "unsupported";
+            return "unsupported_data";
         case close_code::kInvalidText:
-            return "invalid_text";
+            return "invalid_utf8";
         case close_code::kPolicy:
             return "policy";
         case close_code::kTooLarge:
-            return "too_large";
+            return "message_too_large";
         default:
             return "protocol_error";
     }

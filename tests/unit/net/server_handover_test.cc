@@ -90,7 +90,7 @@ TEST_F(ServerHandover, AnUnfinishedMessageAndTheLimitMoveAlong) {
     pump_until_got(peer, "echo one whole");
     peer.text("over the limit");
     pump_until_closed(peer);
-    EXPECT_TRUE(peer.got("\x03\xF1too_large"));
+    EXPECT_TRUE(peer.got("\x03\xF1message_too_large"));
 }
 
 TEST_F(ServerHandover, WhatIsQueuedMovesAlong) {
