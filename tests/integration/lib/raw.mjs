@@ -11,8 +11,8 @@ export function frame(opcode, payload = '', { fin = true, rsv = 0, mask = true, 
   const size = length ?? body.length;
   const head = [(fin ? 0x80 : 0) | (rsv << 4) | opcode];
   const masked = mask ? 0x80 : 0;
-  if (size < 126) head.push(masked | size);
-  else if (size < 65536) head.push(masked | 126, size >> 8, size & 255);
+  if (size >= 0 && size < 126) head.push(masked | size);
+  else if (size >= 0 && size < 65536) head.push(masked | 126, size >> 8, size & 255);
   else {
     const long = Buffer.alloc(8);
     long.writeBigUInt64BE(BigInt.asUintN(64, BigInt(size)));

@@ -26,6 +26,8 @@ export const roomy = {
   'limits.rest_burst': '10000',
   'limits.errors_per_second': '10000',
   'limits.errors_burst': '10000',
+  'limits.messages_per_second': '10000',
+  'limits.messages_burst': '10000',
 };
 
 export const delay = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });

@@ -21,7 +21,7 @@ test('messages: rateLimited with a time, and the connection stays within ten tim
     const refused = a.received.map((r) => r.message).filter((m) => m.type === 'error');
     assert.ok(refused.length >= 40 && refused.length <= 90, `${refused.length}`);
     for (const error of refused) { assert.equal(error.code, 'rateLimited'); assert.ok(error.retryAfterMs > 0 && error.retryAfterMs < 60_000); }
-    await delay(Math.min(2000, refused.at(-1).retryAfterMs + 300));
+    await delay(refused.at(-1).retryAfterMs + 300);
     await a.ask({ type: 'get', users: ['x'] }, 'snapshot');
     await w.hearsNothing(a.user, 100);
   });
@@ -97,7 +97,7 @@ test('FO-097 a refused client that never answers the Close is cut within 3 s', a
 });
 
 test('connections of one user: over the limit 4429, others are let in', async () => {
-  await withLimits({ 'limits.sessions_per_user': '3', 'limits.connections_per_user': '5' }, async (server) => {
+  await withLimits({ 'limits.sessions_per_user': '3' }, async (server) => {
     const user = fresh();
     const codes = [];
     for (let i = 0; i < 8; ++i) {

@@ -68,7 +68,7 @@ describe('rules', () => {
   });
 
   test('without --dev the default of last seen is contacts', async () => {
-    const server = await startServer({ dev: false, set: { 'auth.secret': 'dev', 'auth.api_keys': 'dev' } });
+    const server = await startServer({ dev: false, set: { 'auth.secret': 'not-dev', 'auth.api_keys': 'not-dev' } });
     try {
       const a = await attach(server, fresh());
       assert.deepEqual((({ online, lastSeen }) => ({ online, lastSeen }))(await a.ask({ type: 'privacy' }, 'privacy')),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { attach, fresh, watcher } from '../lib/client.mjs';
 import { readPresence, listSessions } from '../lib/rest.mjs';
+import { delay } from '../lib/server.mjs';
 import { withServer } from '../lib/suite.mjs';
 
 const held = withServer();
@@ -204,6 +205,7 @@ describe('bye', () => {
     const one = await attach(held.server, user);
     const two = await attach(held.server, user);
     const w = await watcher(held.server, [user]);
+    await delay(1100);  // quiet, so that the next transition goes out at once (rule 13)
     await one.bye();
     assert.equal((await listSessions(held.server, user)).length, 1);
     await w.hearsNothing(user, 300);

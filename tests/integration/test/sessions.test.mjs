@@ -96,7 +96,7 @@ describe('one user, many devices', () => {
       const first = await attach(held.server, user);
       const second = new Client(held.server);
       await second.opened;
-      const order = [() => (i % 2 ? first.reset() : first.close()), () => second.hello({ token: tokenFor(user) })];
+      const order = [() => (i % 2 ? first.reset() : first.close()), () => second.hello({ token: tokenFor(user), device: { type: 'desktop' } })];
       if (i % 4 < 2) order.reverse();
       await Promise.all(order.map(async (step, k) => { await delay(k * (i % 6)); await step(); }));
     }));
