@@ -184,12 +184,14 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     }
     const MonoTime now = parts_.clock.now();
     const Millis idle_after = parts_.config.presence.idle_after;
-    bool idle = !ago || *ago >= idle_after;
+    bool idle = true;
     if (ago) {
         const MonoTime active_at = now - std::min(*ago, idle_after);
         local->last_activity =
             local->reported_activity ? std::max(local->last_activity, active_at) : active_at;
         local->reported_activity = true;
+        // The newest activity decides: an older report than the last takes nothing back.
+        idle = now - local->last_activity >= idle_after;
     }
     const User& user = users_.at(local->user);
     const SessionId id = local->id;

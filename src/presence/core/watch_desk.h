@@ -109,8 +109,9 @@ private:
     [[nodiscard]] std::size_t count_after(const WatchRequest& request);
     void let_go(EdgeRef edge);
     void forget_news(WatchIndex::Subject& subject);
+    /// @param again  Not because anything changed, but because a look could not tell.
     Detached refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
-                     std::vector<UserId> users);
+                     std::vector<UserId> users, bool again = false);
     void look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait);
     /// After a look within somebody's anti-flap window: what follows may never be announced, as it
     /// may end where it began.

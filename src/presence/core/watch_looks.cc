@@ -33,7 +33,7 @@ void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen)
 }
 
 Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
-                            std::vector<UserId> users) {
+                            std::vector<UserId> users, bool again) {
     const UserId* const viewer = sink_->viewer_of(connection);
     if (viewer == nullptr) {
         co_return;
@@ -57,6 +57,13 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
             continue;
         }
         const Verdict before = edge->verdict;
+        if (again && before == one.verdict && one.record &&
+            one.record->untold_until > clock_.wall_now()) {
+            // The next window is open: its announcement will tell, and is told only once.
+            let_go(edges[i]);
+            look_again_if_untold(connection, one);
+            continue;
+        }
         const bool differs = take(edges[i], one);
         if (one.verdict.unread()) {
             unread.push_back(one.user);
@@ -105,7 +112,7 @@ void WatchDesk::refresh_users(std::uint32_t connection, const std::vector<UserId
         }
     }
     if (!edges.empty()) {
-        refresh(connection, std::move(edges), std::move(watched));
+        refresh(connection, std::move(edges), std::move(watched), true);
     }
 }
 
