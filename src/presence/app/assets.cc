@@ -3,6 +3,7 @@
 #include "presence/app/embedded_files.h"
 
 #include <fmt/format.h>
+
 #include <string>
 
 namespace presence::app {
@@ -15,10 +16,14 @@ struct TypeOf {
 };
 
 constexpr TypeOf kTypes[]{
-    {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"},
-    {".css", "text/css; charset=utf-8"},   {".svg", "image/svg+xml"},
-    {".png", "image/png"},                 {".ico", "image/x-icon"},
-    {".woff2", "font/woff2"},              {".webmanifest", "application/manifest+json"},
+    {".html", "text/html; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".ico", "image/x-icon"},
+    {".woff2", "font/woff2"},
+    {".webmanifest", "application/manifest+json"},
 };
 
 std::string_view content_type_of(std::string_view path) {

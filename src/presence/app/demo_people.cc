@@ -1,7 +1,8 @@
 #include "presence/app/demo_people.h"
 
-#include <array>
 #include <fmt/format.h>
+
+#include <array>
 #include <string_view>
 
 namespace presence::app {
@@ -44,8 +45,7 @@ constexpr SlotId kNoConnection{UINT32_MAX, 1};
 
 }  // namespace
 
-DemoPeople::DemoPeople(const Clock& clock, const Shards& shards)
-    : clock_(clock), shards_(shards) {}
+DemoPeople::DemoPeople(const Clock& clock, const Shards& shards) : clock_(clock), shards_(shards) {}
 
 std::string DemoPeople::people_json() {
     std::string json = R"({"people":[)";
@@ -67,7 +67,9 @@ void DemoPeople::start() {
     }
 }
 
-void DemoPeople::stop() { stopped_ = true; }
+void DemoPeople::stop() {
+    stopped_ = true;
+}
 
 void DemoPeople::next(const std::shared_ptr<Person>& person, Millis wait) {
     shards_.homes.thread(person->home).after(wait, [this, person] {
@@ -108,8 +110,7 @@ Detached DemoPeople::live(std::shared_ptr<Person> person) {
         co_await shard.service.end(session, Cause::goodbye);
     } else if (random.below(4) == 0) {
         person->idle = !person->idle;
-        const std::optional<Millis> ago =
-            person->idle ? std::nullopt : std::optional(Millis{0});
+        const std::optional<Millis> ago = person->idle ? std::nullopt : std::optional(Millis{0});
         co_await shard.service.report_activity(person->session, ago);
     } else {
         const Mood& mood = kMoods[random.below(kMoods.size())];

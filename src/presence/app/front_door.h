@@ -8,6 +8,7 @@
 #include "presence/net/server.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <string>
 
 namespace presence::app {

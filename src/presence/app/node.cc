@@ -1,6 +1,7 @@
 #include "presence/app/node.h"
 
 #include "presence/app/assets.h"
+#include "presence/app/data_lock.h"
 #include "presence/app/demo_people.h"
 #include "presence/app/front_door.h"
 #include "presence/auth/api_keys.h"
@@ -97,6 +98,7 @@ struct Node::State {
     api::OriginCheck origins;
     std::atomic<std::shared_ptr<const auth::ApiKeys>> api_keys;
     std::unique_ptr<auth::JwtVerifier> tokens;
+    DataLock lock;
     std::unique_ptr<sqlite::Database> database;
     MemoryProfiles memory_profiles;
     MemoryJournalState memory_journal;
@@ -135,6 +137,11 @@ Result<bool> Node::State::open_stores() {
     tokens = std::move(*verifier);
     sessions = std::make_unique<MemorySessions>(clock);
     if (!config.database_path.empty()) {
+        Result<DataLock> locked = DataLock::take(config.database_path + ".lock");
+        if (!locked) {
+            return locked.error();
+        }
+        lock = std::move(*locked);
         Result<std::unique_ptr<sqlite::Database>> opened =
             sqlite::Database::open({.path = config.database_path});
         if (!opened) {
@@ -161,8 +168,8 @@ void Node::State::build_workers() {
     } else {
         journal = std::make_unique<MemoryJournal>(memory_journal);
     }
-    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal,
-                                                     workers[0]->limits, journal_counters);
+    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, workers[0]->limits,
+                                                     journal_counters);
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
         PresenceBus& endpoint = bus->endpoint(i);
@@ -174,8 +181,8 @@ void Node::State::build_workers() {
             worker.profiles =
                 std::make_unique<MemoryProfileStore>(memory_profiles, worker.loop.get());
         }
-        worker.thread_journal = std::make_unique<ThreadJournal>(*worker.loop, first,
-                                                                *journal_writer, worker.limits);
+        worker.thread_journal =
+            std::make_unique<ThreadJournal>(*worker.loop, first, *journal_writer, worker.limits);
         worker.shard = std::make_unique<Shard>(
             ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
                        endpoint, worker.thread_journal.get(), config.core, worker.limits});
@@ -191,10 +198,10 @@ void Node::State::build_workers() {
     }
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
-        worker.api = std::make_unique<api::Api>(api::ApiParts{
-            i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-            [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
-            config.core, worker.limits, facts, assets, demo.get()});
+        worker.api = std::make_unique<api::Api>(
+            api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+                          [this](std::string_view key) { return api_keys.load()->matches(key); },
+                          origins, config.core, worker.limits, facts, assets, demo.get()});
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
             clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
         worker.server =
@@ -214,8 +221,8 @@ void Node::State::build_workers() {
 
 Result<bool> Node::State::bring_back() {
     const std::uint64_t floor = rules::version_floor(clock.wall_now());
-    Result<JournalStart> start = await_there<Result<JournalStart>>(
-        *workers[0]->loop, [&] { return journal->start(floor); });
+    Result<JournalStart> start =
+        await_there<Result<JournalStart>>(*workers[0]->loop, [&] { return journal->start(floor); });
     if (!start) {
         return start.error();
     }
@@ -298,9 +305,8 @@ Result<std::unique_ptr<Node>> Node::start(NodeConfig config) {
         state->demo->people_json = [] { return DemoPeople::people_json(); };
         state->demo->deafen = [self](const UserId& user, const SessionId& session) {
             Worker& home = *self->workers[self->shards->homes.index_of(user)];
-            home.loop->post([gateway = home.gateway.get(), user, session] {
-                gateway->deafen(user, session);
-            });
+            home.loop->post(
+                [gateway = home.gateway.get(), user, session] { gateway->deafen(user, session); });
         };
     }
     state->build_workers();
@@ -324,7 +330,9 @@ Node::~Node() {
     }
 }
 
-const std::string& Node::address() const noexcept { return state_->address; }
+const std::string& Node::address() const noexcept {
+    return state_->address;
+}
 
 Result<bool> Node::reload(const NodeConfig& config) {
     // What can be refused comes first, so that a refusal changes nothing.
@@ -397,8 +405,8 @@ void Node::drain_and_stop() {
     // Two hundred a second is what a neighbour takes in without noticing; the rest of the time is
     // for closes and queues.
     const Millis budget = state.config.core.drain_timeout;
-    const Millis window = std::min(budget * 7 / 10,
-                                   Millis{static_cast<std::int64_t>(500 + connections * 5)});
+    const Millis window =
+        std::min(budget * 7 / 10, Millis{static_cast<std::int64_t>(500 + connections * 5)});
     for (const auto& worker : state.workers) {
         worker->loop->post([gateway = worker->gateway.get(), window] { gateway->drain(window); });
     }
@@ -407,8 +415,7 @@ void Node::drain_and_stop() {
         std::this_thread::sleep_for(Millis{20});
         connections = 0;
         for (const auto& worker : state.workers) {
-            connections +=
-                ask(*worker->loop, [&] { return worker->gateway->connection_count(); });
+            connections += ask(*worker->loop, [&] { return worker->gateway->connection_count(); });
         }
     }
     state.flush_queues();

@@ -23,8 +23,8 @@ struct NodeConfig {
     auth::AuthConfig auth;
     std::vector<std::string> api_keys;
     std::vector<std::string> allowed_origins;
-    bool demo = false;           ///< Simulated people and tokens for the demo page.
-    std::string demo_secret;     ///< HS256 secret that demo tokens are signed with.
+    bool demo = false;        ///< Simulated people and tokens for the demo page.
+    std::string demo_secret;  ///< HS256 secret that demo tokens are signed with.
 };
 
 /// One `presenced` process without its signals and its command line: the one place where objects

@@ -2,10 +2,11 @@
 
 #include "presence/base/log.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <thread>
 

@@ -45,7 +45,7 @@ struct ClientConnection {
     bool may_watch = true;
     bool may_status = true;
     bool may_privacy = true;
-    bool warned = false;  ///< `tokenExpiring` was sent for this token.
+    bool warned = false;      ///< `tokenExpiring` was sent for this token.
     bool slow_check = false;  ///< A look at whether it reads is filed.
     std::unique_ptr<Rare> rare;
 

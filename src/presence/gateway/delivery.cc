@@ -138,8 +138,8 @@ const EncodedNews::Kind& Gateway::encoded(WatchIndex::Subject& subject, Verdict 
         parts_.shard.reader.view(subject.user, &subject.news->presence, verdict);
     EncodedNews::Kind kind{verdict, protocol::encode_presence(view), nullptr};
     const std::string_view one[]{kind.json};
-    kind.frame = std::make_shared<const std::string>(
-        net::encode_text_frame(protocol::encode_update(one)));
+    kind.frame =
+        std::make_shared<const std::string>(net::encode_text_frame(protocol::encode_update(one)));
     subject.encoded->kinds.push_back(std::move(kind));
     return subject.encoded->kinds.back();
 }
@@ -162,8 +162,7 @@ void Gateway::deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* co
     for (std::size_t i = 0; i < subjects.size(); ++i) {
         pieces.push_back(encoded(*subjects[i], verdicts[i]).json);
     }
-    for (const std::string& part :
-         protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
+    for (const std::string& part : protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
         ++counters_.updates_sent;
         send(id, part);
     }
@@ -181,8 +180,7 @@ void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen
         presences.push_back(protocol::encode_presence(parts_.shard.reader.view(*one)));
     }
     const std::vector<std::string_view> pieces(presences.begin(), presences.end());
-    for (const std::string& part :
-         protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
+    for (const std::string& part : protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
         ++counters_.updates_sent;
         send(id, part);
     }

@@ -190,8 +190,7 @@ void Gateway::visit(const Timer& timer, MonoTime now) {
         case TimerKind::token_warning:
             if (!connection->warned && connection->token_over > MonoTime{}) {
                 connection->warned = true;
-                const Millis left =
-                    connection->token_over - parts_.tokens.leeway() - now;
+                const Millis left = connection->token_over - parts_.tokens.leeway() - now;
                 send(id, protocol::encode_token_expiring(std::max(left, Millis{0})));
             }
             return;

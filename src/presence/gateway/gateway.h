@@ -145,8 +145,7 @@ private:
     [[nodiscard]] Task<bool> on_watch(SlotId id, RequestId request, protocol::Watch watch);
     [[nodiscard]] Task<bool> on_get(SlotId id, RequestId request, protocol::Get get);
     void on_unwatch(SlotId id, RequestId request, const protocol::Unwatch& unwatch);
-    [[nodiscard]] Task<bool> on_status(SlotId id, RequestId request,
-                                       protocol::StatusChange change);
+    [[nodiscard]] Task<bool> on_status(SlotId id, RequestId request, protocol::StatusChange change);
     [[nodiscard]] Task<bool> on_privacy(SlotId id, RequestId request,
                                         protocol::PrivacyChange change);
     [[nodiscard]] Task<bool> on_block(SlotId id, RequestId request, std::vector<UserId> users,

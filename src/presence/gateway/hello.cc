@@ -73,8 +73,7 @@ void Gateway::greet(SlotId id, std::string_view text) {
     identify(id, parsed.id, std::move(*hello), std::move(*token));
 }
 
-Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello,
-                           std::string token) {
+Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello, std::string token) {
     Result<TokenClaims> claims =
         co_await parts_.tokens.verify_patiently(std::move(token), parts_.loop);
     ClientConnection* connection = connections_.find(id);
@@ -94,11 +93,10 @@ Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello,
     ++counters_.handed_over;
     net::DetachedConnection moving = server_->release(connection->net);
     connections_.destroy(id);
-    parts_.homes.thread(home).post(
-        [peer = peers_[home], moving = std::move(moving), request, said = std::move(hello),
-         who = std::move(*claims)]() mutable {
-            peer->take_in(std::move(moving), request, std::move(said), std::move(who));
-        });
+    parts_.homes.thread(home).post([peer = peers_[home], moving = std::move(moving), request,
+                                    said = std::move(hello), who = std::move(*claims)]() mutable {
+        peer->take_in(std::move(moving), request, std::move(said), std::move(who));
+    });
 }
 
 void Gateway::take_in(net::DetachedConnection moving, RequestId request, protocol::Hello hello,

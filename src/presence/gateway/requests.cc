@@ -20,7 +20,9 @@ bool may_leave_out(const Seen& seen, const PresenceView& view) {
            !view.last_seen();
 }
 
-Error forbidden() { return {ErrorCode::forbidden, "the token does not allow that", 0, 0}; }
+Error forbidden() {
+    return {ErrorCode::forbidden, "the token does not allow that", 0, 0};
+}
 
 }  // namespace
 
@@ -37,9 +39,8 @@ Detached Gateway::serve(SlotId id, RequestId request, protocol::ClientMessage me
         serve_at_once(id, request, *heartbeat);
     } else if (auto* activity = std::get_if<protocol::ActivityReport>(&message)) {
         const SlotId session = connections_.at(id).session;
-        const std::optional<Millis> ago = activity->state == protocol::Activity::active
-                                              ? std::optional(Millis{0})
-                                              : std::nullopt;
+        const std::optional<Millis> ago =
+            activity->state == protocol::Activity::active ? std::optional(Millis{0}) : std::nullopt;
         Result<bool> reported = co_await parts_.shard.service.report_activity(session, ago);
         if (!reported) {
             fail(id, request, reported.error());
@@ -123,9 +124,8 @@ Task<bool> Gateway::on_watch(SlotId id, RequestId request, protocol::Watch watch
         }
     }
     const std::vector<std::string_view> pieces(presences.begin(), presences.end());
-    for (const std::string& part :
-         protocol::encode_snapshot(request, pieces, unchanged, parts_.clock.wall_now(),
-                                   parts_.limits.message_bytes)) {
+    for (const std::string& part : protocol::encode_snapshot(
+             request, pieces, unchanged, parts_.clock.wall_now(), parts_.limits.message_bytes)) {
         send(id, part);
     }
     co_return true;
@@ -192,9 +192,8 @@ Task<bool> Gateway::on_status(SlotId id, RequestId request, protocol::StatusChan
             fail(id, request, custom_until.error());
             co_return false;
         }
-        wanted.custom = std::make_shared<const CustomStatus>(
-            CustomStatus{std::move(change.custom.text), std::move(change.custom.emoji),
-                         *custom_until});
+        wanted.custom = std::make_shared<const CustomStatus>(CustomStatus{
+            std::move(change.custom.text), std::move(change.custom.emoji), *custom_until});
     }
     const SlotId session = connection.session;
     const UserId user = connection.user;
@@ -270,8 +269,8 @@ Task<bool> Gateway::on_block(SlotId id, RequestId request, std::vector<UserId> u
     }
     const UserId user = connection.user;
     if (block && std::ranges::find(users, user) != users.end()) {
-        fail(id, request, {ErrorCode::bad_request, "users holds the caller, who cannot be blocked",
-                           0, 0});
+        fail(id, request,
+             {ErrorCode::bad_request, "users holds the caller, who cannot be blocked", 0, 0});
         co_return false;
     }
     UserSetChange change;
@@ -317,13 +316,14 @@ Task<bool> Gateway::on_signal_request(SlotId id, RequestId request, protocol::Si
     co_return true;
 }
 
-void Gateway::on_signal(const SignalRef& signal) { deliver_signal(signal); }
+void Gateway::on_signal(const SignalRef& signal) {
+    deliver_signal(signal);
+}
 
 Detached Gateway::deliver_signal(SignalRef signal) {
     std::vector<UserId> sender{signal->from};
     const UserId receiver = signal->to;
-    Result<std::vector<Seen>> seen =
-        co_await parts_.shard.reader.look(receiver, std::move(sender));
+    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(receiver, std::move(sender));
     if (!seen) {
         co_return;
     }
@@ -393,7 +393,9 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
     co_return true;
 }
 
-void Gateway::lose_watches(SlotId id) { parts_.shard.watches.unwatch_all(id.slot); }
+void Gateway::lose_watches(SlotId id) {
+    parts_.shard.watches.unwatch_all(id.slot);
+}
 
 Task<bool> Gateway::on_bye(SlotId id) {
     const SlotId session = connections_.at(id).session;
