@@ -268,19 +268,28 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     edge->verdict = seen.verdict;
     edge->told = seen.version();
     edge->dirty = false;
-    WatchIndex::Subject& subject = index_.subject(edge->subject);
-    if (edge->unready == 0 && subject.news) {
-        if (is_news(*edge, *subject.news)) {
-            mark_dirty(ref.id);
-        }
-        if (!subject.collected) {
-            subject.collected = true;
-            collected_.push_back(edge->subject);
-        }
-    }
+    release_news(ref);
     return !(before == seen.verdict)
                ? told.value > 0 || edge->told.value > 0 || before.unread() || seen.verdict.unread()
                : edge->told != told;
+}
+
+void WatchDesk::release_news(EdgeRef ref) {
+    WatchEdge* const edge = find(ref);
+    if (edge == nullptr || edge->unready > 0) {
+        return;
+    }
+    WatchIndex::Subject& subject = index_.subject(edge->subject);
+    if (!subject.news) {
+        return;
+    }
+    if (is_news(*edge, *subject.news)) {
+        mark_dirty(ref.id);
+    }
+    if (!subject.collected) {
+        subject.collected = true;
+        collected_.push_back(edge->subject);
+    }
 }
 
 void WatchDesk::let_go(EdgeRef ref) {

@@ -108,10 +108,14 @@ private:
     void give_up(const WatchRequest& request, const Wanted& wanted);
     [[nodiscard]] std::size_t count_after(const WatchRequest& request);
     void let_go(EdgeRef edge);
+    /// What was held for an edge while it was looked at goes out with the next flush, if newer.
+    void release_news(EdgeRef edge);
     void forget_news(WatchIndex::Subject& subject);
-    /// @param again  Not because anything changed, but because a look could not tell.
     Detached refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
-                     std::vector<UserId> users, bool again = false);
+                     std::vector<UserId> users);
+    /// Looks again at what was seen in the middle of an anti-flap window, and tells the difference
+    /// if no announcement has told it.
+    Detached heal(std::uint32_t connection, Seen before);
     void look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait);
     /// After a look within somebody's anti-flap window: what follows may never be announced, as it
     /// may end where it began.

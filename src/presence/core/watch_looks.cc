@@ -19,6 +19,19 @@ constexpr Millis kAfterUntold{100};
 constexpr Millis kMostUntold{1000};
 /// Told to nobody yet, and so different from whatever a look finds.
 constexpr Version kNotTold{std::numeric_limits<std::uint64_t>::max()};
+
+/// Whether a viewer of both would see a difference.
+bool shows_the_same(const Seen& a, const Seen& b) {
+    if (!a.record || !b.record) {
+        return false;
+    }
+    const Presence& before = a.record->presence;
+    const Presence& after = b.record->presence;
+    const bool same_face = b.verdict.own()
+                               ? before.own == after.own && before.declared == after.declared
+                               : before.shown == after.shown;
+    return same_face && before.last_seen == after.last_seen && before.doubtful == after.doubtful;
+}
 }  // namespace
 
 void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen) {
@@ -27,13 +40,50 @@ void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen)
         return;
     }
     const Millis untold = seen.record->untold_until - clock_.wall_now();
-    if (untold > Millis{0}) {
-        look_again_later(connection, {seen.user}, std::min(untold, kMostUntold) + kAfterUntold);
+    const UserId* const viewer = sink_ != nullptr ? sink_->viewer_of(connection) : nullptr;
+    if (untold > Millis{0} && viewer != nullptr) {
+        scheduler_.after(std::min(untold, kMostUntold) + kAfterUntold,
+                         [this, connection, who = *viewer, seen] {
+                             const UserId* const still = sink_->viewer_of(connection);
+                             if (still != nullptr && *still == who) {
+                                 heal(connection, seen);
+                             }
+                         });
+    }
+}
+
+Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
+    // What was seen was on its way to being taken back: if it was, nobody may have been told.
+    WatchIndex::EdgeId id = 0;
+    if (!index_.find_edge(connection, before.user, id) ||
+        index_.edge(id).told != before.version()) {
+        co_return;  // Told since, so the announcements have it.
+    }
+    const EdgeRef edge = hold(id);
+    UserId viewer = *sink_->viewer_of(connection);
+    std::vector<UserId> users{before.user};
+    Result<std::vector<Seen>> looked = co_await reader_.look(std::move(viewer), std::move(users));
+    if (!looked) {
+        let_go(edge);
+        look_again_later(connection, {before.user}, kRetry);
+        co_return;
+    }
+    const Seen& seen = looked->front();
+    const bool differs = take(edge, seen);
+    if (!differs || (seen.verdict == before.verdict && shows_the_same(before, seen))) {
+        co_return;
+    }
+    if (sink_->can_take(connection)) {
+        const Seen* const news[]{&seen};
+        sink_->deliver_seen(connection, news);
+    } else if (WatchEdge* const behind = find(edge)) {
+        behind->told = kNotTold;
+        behind->dirty = true;
     }
 }
 
 Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
-                            std::vector<UserId> users, bool again) {
+                            std::vector<UserId> users) {
     const UserId* const viewer = sink_->viewer_of(connection);
     if (viewer == nullptr) {
         co_return;
@@ -42,9 +92,12 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
     std::vector<UserId> looked_at = users;
     Result<std::vector<Seen>> seen = co_await reader_.look(std::move(who), std::move(looked_at));
     if (!seen) {
-        std::ranges::for_each(edges, [this](EdgeRef ref) { let_go(ref); });
         log::warning("watches_not_refreshed", "{}", seen.error().message);
-        look_again_later(connection, std::move(users), kRetry);
+        // The edges stay held: their verdicts may be void, and nothing may go out by them.
+        scheduler_.after(kRetry, [this, connection, edges = std::move(edges),
+                                  users = std::move(users)]() mutable {
+            refresh(connection, std::move(edges), std::move(users));
+        });
         co_return;
     }
     const bool takes = sink_->can_take(connection);
@@ -57,13 +110,6 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
             continue;
         }
         const Verdict before = edge->verdict;
-        if (again && before == one.verdict && one.record &&
-            one.record->untold_until > clock_.wall_now()) {
-            // The next window is open: its announcement will tell, and is told only once.
-            let_go(edges[i]);
-            look_again_if_untold(connection, one);
-            continue;
-        }
         const bool differs = take(edges[i], one);
         if (one.verdict.unread()) {
             unread.push_back(one.user);
@@ -112,7 +158,7 @@ void WatchDesk::refresh_users(std::uint32_t connection, const std::vector<UserId
         }
     }
     if (!edges.empty()) {
-        refresh(connection, std::move(edges), std::move(watched), true);
+        refresh(connection, std::move(edges), std::move(watched));
     }
 }
 

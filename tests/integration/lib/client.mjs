@@ -198,7 +198,7 @@ export class Client {
 /** Opens, says hello as `user`, and beats. */
 export async function attach(server, user, { hello = {}, claims, token, ...options } = {}) {
   const client = new Client(server, options);
-  await client.hello({ token: token ?? tokenFor(user, claims), device: { type: 'desktop' }, ...hello });
+  await client.hello({ token: token ?? tokenFor(user, claims, { secret: server.secret }), device: { type: 'desktop' }, ...hello });
   return client;
 }
 

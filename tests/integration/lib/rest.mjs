@@ -63,7 +63,7 @@ function check(method, target, answer) {
  * `body`: sent as JSON; `raw`: sent as it is.
  */
 export async function call(server, method, target, { as, token, body, raw, headers = {}, anonymous = false } = {}) {
-  const credential = token ?? (as === undefined ? 'dev' : tokenFor(as));
+  const credential = token ?? (as === undefined ? server.key ?? 'dev' : tokenFor(as, {}, { secret: server.secret }));
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const answer = await new Promise((resolve, reject) => {
     const request = http.request({

@@ -125,6 +125,8 @@ export async function startServer({ set = {}, dataDir, dev = true, config, env =
   const child = spawn(binary, ['serve', ...(dev ? ['--dev'] : []), ...(config ? ['--config', config] : []), ...options],
                       { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const server = new Server(child, folder);
+  server.secret = set['auth.secret'] ?? 'dev';  // What tokens and back ends of this server use.
+  server.key = set['auth.api_keys'] ?? 'dev';
   try {
     await server.ready(timeoutMs);
   } catch (error) {

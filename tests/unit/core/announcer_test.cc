@@ -97,6 +97,24 @@ TEST_F(AnnouncerTest, WhoGainsSightInTheMiddleOfASwallowedChangeEndsWithTheTruth
     EXPECT_EQ(world.told(bob).back().version, world.look("bob", "ann").version);
 }
 
+TEST_F(AnnouncerTest, WhoWatchesThroughOneSwallowedChangeAfterTheOtherEndsWithTheTruth) {
+    // At 1.0 s busy is announced; the look that makes up for the first window falls into the
+    // second, and what it finds is taken back there.
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    world.run(200ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    const Client carl = world.connect("carl");
+    world.watch(carl, {"ann"});
+    world.run(860ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    world.run(500ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    world.run(5s);
+    const Status last = world.told(carl).empty() ? Status::busy : world.told(carl).back().status;
+    EXPECT_EQ(last, Status::busy);
+    EXPECT_EQ(of_ann(), (Statuses{Status::away, Status::busy}));
+}
+
 TEST_F(AnnouncerTest, ThePublicAndTheOwnWindowAreKeptApart) {
     const Client mine = world.connect("ann");
     world.run(2s);

@@ -305,6 +305,15 @@ TEST(Idle, AReportOfActivityLongAgoSaysIdle) {
     EXPECT_FALSE(world.report(ann, Millis::max()));
 }
 
+TEST(Idle, AnOlderReportTakesNothingBack) {
+    World world;
+    const Client ann = world.connect("ann");
+    world.report(ann, 0ms);
+    world.run(5s);
+    EXPECT_FALSE(world.report(ann, 700s));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+}
+
 TEST(Idle, AResumeKeepsTheTimeOfTheLastActivity) {
     World world;
     const Client ann = world.connect("ann", {.active = true});

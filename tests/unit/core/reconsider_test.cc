@@ -179,6 +179,18 @@ TEST_F(ReconsiderTest, TheDatabaseAwayAtThatMomentShowsUnknownAndHealsWithinTwoS
     }
 }
 
+TEST_F(ReconsiderTest, WhileNobodyCanLookNothingGoesOutByAVerdictThatMayBeVoid) {
+    world.sessions.set_unavailable(true);
+    world.change_blocks("ann", "bob", true);
+    world.run(3500ms);
+    // The store takes writes again, and an announcement comes before the look is made anew.
+    world.sessions.set_unavailable(false);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    world.run(5s);
+    ASSERT_EQ(world.told(bob).size(), 1U);
+    expect_hidden(world.told(bob)[0]);
+}
+
 TEST_F(ReconsiderTest, OneWatchedWhileTheDatabaseIsAwayIsUnknownUntilItIsBack) {
     world.disk->profiles.set_unavailable(true);
     const std::vector<Told> snapshot = world.watch(bob, {"carl"});
