@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -91,6 +93,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, int core,
 }
 
 ChildProcess::~ChildProcess() {
+    if (std::uncaught_exceptions() > 0) {
+        fmt::print(stderr, "log of {}, its end:\n{}\n", program_, log_tail());
+    }
     ::kill(id_, SIGKILL);
     ::waitpid(id_, nullptr, 0);
     ::close(output_);
@@ -107,14 +112,14 @@ std::uint16_t ChildProcess::wait_ready(std::chrono::milliseconds timeout) {
         std::array<char, 4096> buffer{};
         const ssize_t size = ::read(output_, buffer.data(), buffer.size());
         if (size <= 0) {
-            fail("{} ended before it was ready\n{}", program_, log_tail());
+            fail("{} ended before it was ready", program_);
         }
         said.append(buffer.data(), static_cast<std::size_t>(size));
         if (const std::uint16_t port = port_in(said); port != 0) {
             return port;
         }
     }
-    fail("{} was not ready after {} ms\n{}", program_, timeout.count(), log_tail());
+    fail("{} was not ready after {} ms", program_, timeout.count());
 }
 
 std::string ChildProcess::log_tail() const {

@@ -22,7 +22,8 @@ private:
     std::string path_;
 };
 
-/// A server process on one core, killed when its owner goes or when this process dies.
+/// A server process on one core, killed when its owner goes or when this process dies. If a failure
+/// ends the run, the end of its log goes to standard error.
 class ChildProcess {
 public:
     /// Starts `arguments` (the first is the program's path) with standard error going to `log`.
@@ -32,7 +33,7 @@ public:
     ChildProcess& operator=(const ChildProcess&) = delete;
 
     /// Waits for the line `ready http://HOST:PORT` on its standard output; gives the port.
-    /// @throws BenchFailure  It ended or said nothing in time; the failure holds the log's end.
+    /// @throws BenchFailure  It ended or said nothing in time.
     [[nodiscard]] std::uint16_t wait_ready(std::chrono::milliseconds timeout);
 
     [[nodiscard]] pid_t id() const noexcept { return id_; }

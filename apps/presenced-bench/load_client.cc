@@ -219,11 +219,21 @@ void LoadClient::take_text(std::size_t index, std::string_view message) {
 
 PacedLoad send_paced(LoadClient& client, std::string_view frame, double per_second,
                      std::chrono::milliseconds duration) {
-    const auto start = SteadyClock::now();
+    constexpr auto kMostBehind = 20ms;
+    auto start = SteadyClock::now();
     PacedLoad load;
     std::size_t next = 0;
     while (load.took < duration) {
         load.took = SteadyClock::now() - start;
+        const auto planned =
+            std::chrono::duration<double>(static_cast<double>(load.sent) / per_second);
+        if (load.took - planned > kMostBehind) {
+            const auto stall =
+                std::chrono::duration_cast<std::chrono::nanoseconds>(load.took - planned);
+            start += stall;
+            load.took -= stall;
+            load.stalled += stall;
+        }
         const double due = std::chrono::duration<double>(load.took).count() * per_second;
         for (; static_cast<double>(load.sent) < due; ++load.sent) {
             client.send(next, frame);

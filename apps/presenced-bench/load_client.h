@@ -69,18 +69,16 @@ private:
     std::vector<char> buffer_;
 };
 
-/// How many messages were sent, and how long that took.
+/// What send_paced() did.
 struct PacedLoad {
     std::size_t sent = 0;
-    std::chrono::nanoseconds took{0};
-
-    [[nodiscard]] double per_second() const {
-        return static_cast<double>(sent) / std::chrono::duration<double>(took).count();
-    }
+    std::chrono::nanoseconds took{0};     ///< Without the stalls.
+    std::chrono::nanoseconds stalled{0};  ///< In which this process did not get its core.
 };
 
 /// Sends `frame` on one connection after the other at `per_second` over all of them, in steps of
-/// a millisecond, and polls in between.
+/// a millisecond, and polls in between. What a stall of over 20 ms kept back is not sent after it:
+/// a flood would cost the server less a message than the rate that was asked for.
 PacedLoad send_paced(LoadClient& client, std::string_view frame, double per_second,
                      std::chrono::milliseconds duration);
 

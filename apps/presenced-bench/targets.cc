@@ -20,8 +20,9 @@ constexpr std::array kLiftedLimits{
 
 }  // namespace
 
-Target::Target(std::unique_ptr<TemporaryFolder> folder, std::unique_ptr<ChildProcess> child)
-    : folder_(std::move(folder)), child_(std::move(child)) {
+Target::Target(std::string name, std::unique_ptr<TemporaryFolder> folder,
+               std::unique_ptr<ChildProcess> child)
+    : name_(std::move(name)), folder_(std::move(folder)), child_(std::move(child)) {
     port_ = child_->wait_ready(15s);
 }
 
@@ -43,7 +44,7 @@ Target Target::presenced(const Options& options) {
     }
     auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
                                                 folder->path() + "/stderr.log");
-    return {std::move(folder), std::move(child)};
+    return {"presenced", std::move(folder), std::move(child)};
 }
 
 Target Target::bare(const Options& options, const BareOptions& bare) {
@@ -55,7 +56,7 @@ Target Target::bare(const Options& options, const BareOptions& bare) {
     }
     auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
                                                 folder->path() + "/stderr.log");
-    return {std::move(folder), std::move(child)};
+    return {"the bare loop", std::move(folder), std::move(child)};
 }
 
 void say_progress(const std::string& text) {

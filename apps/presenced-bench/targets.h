@@ -21,12 +21,15 @@ public:
     /// Starts the bare loop.
     [[nodiscard]] static Target bare(const Options& options, const BareOptions& bare);
 
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] pid_t process() const noexcept { return child_->id(); }
 
 private:
-    Target(std::unique_ptr<TemporaryFolder> folder, std::unique_ptr<ChildProcess> child);
+    Target(std::string name, std::unique_ptr<TemporaryFolder> folder,
+           std::unique_ptr<ChildProcess> child);
 
+    std::string name_;
     std::unique_ptr<TemporaryFolder> folder_;
     std::unique_ptr<ChildProcess> child_;
     std::uint16_t port_ = 0;
