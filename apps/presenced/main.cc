@@ -7,8 +7,9 @@
 #include "presence/base/clock.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <fmt/format.h>
+
+#include <cstdio>
 
 namespace {
 

@@ -1,8 +1,9 @@
 #include "presence/auth/resume_hash.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <array>
-#include <openssl/sha.h>
 
 namespace presence::auth {
 

@@ -3,11 +3,13 @@
 namespace presence {
 
 MonoTime SystemClock::now() const noexcept {
-    return {std::chrono::duration_cast<Millis>(std::chrono::steady_clock::now().time_since_epoch())};
+    return {
+        std::chrono::duration_cast<Millis>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
 WallTime SystemClock::wall_now() const noexcept {
-    return {std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())};
+    return {
+        std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch())};
 }
 
 }  // namespace presence

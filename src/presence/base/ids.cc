@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::size_t kMaxIdBytes = 128;
 
-bool is_control(char32_t c) { return c <= 0x1F || (c >= 0x7F && c <= 0x9F); }
+bool is_control(char32_t c) {
+    return c <= 0x1F || (c >= 0x7F && c <= 0x9F);
+}
 
 bool is_direction_control(char32_t c) {
     return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <fmt/format.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 

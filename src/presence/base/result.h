@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/system/result.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,24 +11,24 @@ namespace presence {
 /// What a caller can do about a failure. One code for each different reaction; the words of
 /// PROTOCOL.md section 1, "Error codes", are these in camelCase.
 enum class ErrorCode : std::uint8_t {
-    bad_request,       ///< The caller's mistake. Tell it; never retry.
-    unauthorized,      ///< No valid credential.
-    forbidden,         ///< Known, but not allowed.
-    not_found,         ///< No such user, session or setting.
-    too_large,         ///< More bytes than a limit allows.
-    limit_exceeded,    ///< A limit on a number of things is reached.
-    rate_limited,      ///< Too often. `retry_after_ms` says when it may succeed.
-    conflict,          ///< Someone changed it first. Read again, then try again.
-    unavailable,       ///< A store or bus is down. Retry with backoff; show `unknown`.
-    internal,          ///< A bug or an exhausted resource on this side.
+    bad_request,     ///< The caller's mistake. Tell it; never retry.
+    unauthorized,    ///< No valid credential.
+    forbidden,       ///< Known, but not allowed.
+    not_found,       ///< No such user, session or setting.
+    too_large,       ///< More bytes than a limit allows.
+    limit_exceeded,  ///< A limit on a number of things is reached.
+    rate_limited,    ///< Too often. `retry_after_ms` says when it may succeed.
+    conflict,        ///< Someone changed it first. Read again, then try again.
+    unavailable,     ///< A store or bus is down. Retry with backoff; show `unknown`.
+    internal,        ///< A bug or an exhausted resource on this side.
 };
 
 /// An expected failure, passed as a value. A broken invariant is no Error: it is an assertion.
 struct Error {
     ErrorCode code = ErrorCode::internal;
-    std::string message;               ///< For people: names the field and the bound. No secrets.
-    std::int64_t retry_after_ms = 0;   ///< 0: not said.
-    std::int64_t limit = 0;            ///< The limit that was hit, 0: not said.
+    std::string message;              ///< For people: names the field and the bound. No secrets.
+    std::int64_t retry_after_ms = 0;  ///< 0: not said.
+    std::int64_t limit = 0;           ///< The limit that was hit, 0: not said.
 };
 
 template <class T>

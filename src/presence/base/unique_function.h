@@ -18,9 +18,9 @@ public:
     UniqueFunction(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
 
     template <class F>
-        requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
-                 std::is_invocable_r_v<R, F&, Args...>)
-    UniqueFunction(F&& callable)  // NOLINT(google-explicit-constructor)
+    requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
+             std::is_invocable_r_v<R, F&, Args...>)
+        UniqueFunction(F&& callable)  // NOLINT(google-explicit-constructor)
         : held_(std::make_unique<Held<std::remove_cvref_t<F>>>(std::forward<F>(callable))) {}
 
     R operator()(Args... args) { return held_->call(std::forward<Args>(args)...); }

@@ -64,6 +64,10 @@ PresenceService::Announcement PresenceService::plan_announcement(
             return false;
         }
         if (now >= told.quiet_from) {
+            if (told.pending && tell_the_same(told, standing)) {
+                told.pending = false;  // Taken back after the window, before it was looked at.
+                return false;
+            }
             told = std::move(standing);
             return true;
         }

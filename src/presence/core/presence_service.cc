@@ -246,7 +246,7 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
 }
 
 std::vector<SlotId> PresenceService::connections_of(const UserId& id,
-                                                     const std::optional<SessionId>& session) {
+                                                    const std::optional<SessionId>& session) {
     std::vector<SlotId> connections;
     if (const SlotId slot = users_.find(id)) {
         for (const SlotId local_id : users_.at(slot).sessions) {

@@ -72,7 +72,7 @@ struct Profile {
     UserSet contacts;
     UserSet blocks;
     std::optional<WallTime> last_seen;
-    Version own_version;    ///< Those told last when the user went offline.
+    Version own_version;  ///< Those told last when the user went offline.
     Version shown_version;
     std::optional<WallTime> revoked_before;  ///< Tokens issued before that are refused.
     std::uint64_t revision = 0;  ///< Grows with each change of privacy, contacts or blocks.

@@ -16,7 +16,7 @@ struct LastSeenRow {
     std::optional<WallTime> last_seen;  ///< The store keeps the greater of this and its own.
     Version own_version;                ///< Likewise.
     Version shown_version;              ///< Likewise.
-    WallTime written_at;  ///< A row older than the erasure of its user is dropped.
+    WallTime written_at;                ///< A row older than the erasure of its user is dropped.
 };
 
 /// A change to a set of users: replaced as a whole, or some added and some removed.

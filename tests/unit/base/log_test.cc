@@ -1,8 +1,8 @@
 #include "presence/base/log.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace presence::log {
