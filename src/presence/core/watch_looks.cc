@@ -59,6 +59,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         index_.edge(id).told != before.version()) {
         co_return;  // Told since, so the announcements have it.
     }
+    before.verdict = index_.edge(id).verdict;
     const EdgeRef edge = hold(id);
     UserId viewer = *sink_->viewer_of(connection);
     std::vector<UserId> users{before.user};
@@ -69,6 +70,19 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         co_return;
     }
     const Seen& seen = looked->front();
+    if (seen.verdict == before.verdict && seen.record &&
+        seen.record->untold_until > clock_.wall_now()) {
+        // The next window is open, and what stands in its middle may be taken back as well: the
+        // viewer goes on holding what it holds, until that window has ended too.
+        take(edge, before);
+        before.record = [&] {
+            auto later = std::make_shared<UserRecord>(*before.record);
+            later->untold_until = seen.record->untold_until;
+            return later;
+        }();
+        look_again_if_untold(connection, before);
+        co_return;
+    }
     const bool differs = take(edge, seen);
     if (!differs || (seen.verdict == before.verdict && shows_the_same(before, seen))) {
         co_return;
