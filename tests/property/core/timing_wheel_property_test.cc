@@ -20,6 +20,7 @@ RC_GTEST_PROP(TimingWheelProperties, NeverEarlyAtMostATickLateAndNothingLost, ()
     const std::size_t buckets = *rc::gen::inRange<std::size_t>(2, 64);
     TimingWheel<int> wheel(kTick, kStart, buckets);
     std::map<int, MonoTime> model;
+    std::map<int, bool> within_span;  ///< Of its first filing: then it is looked at once only.
     MonoTime now = kStart;
     int next_item = 0;
     const int steps = *rc::gen::inRange(1, 60);
@@ -28,6 +29,9 @@ RC_GTEST_PROP(TimingWheelProperties, NeverEarlyAtMostATickLateAndNothingLost, ()
         for (int i = 0; i < filed; ++i) {
             const MonoTime deadline = now + Millis{*rc::gen::inRange(-200, 8'000)};
             model.emplace(next_item, deadline);
+            const MonoTime turned = kStart + (now - kStart) / kTick * kTick;
+            const auto ticks = static_cast<std::int64_t>(buckets) - 1;
+            within_span.emplace(next_item, deadline <= turned + ticks * kTick);
             (void)wheel.file(next_item, deadline);
             ++next_item;
         }
@@ -38,6 +42,7 @@ RC_GTEST_PROP(TimingWheelProperties, NeverEarlyAtMostATickLateAndNothingLost, ()
             const auto found = model.find(item);
             RC_ASSERT(found != model.end());
             if (found->second > now) {
+                RC_ASSERT(!within_span[item]);
                 (void)wheel.file(item, found->second);  // Looked at the far end, to file again.
             } else {
                 model.erase(found);
