@@ -3,9 +3,11 @@
 #include "failure.h"
 
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -28,6 +30,23 @@ std::chrono::nanoseconds ticks(long long count) {
     return std::chrono::nanoseconds(count * (1'000'000'000LL / ::sysconf(_SC_CLK_TCK)));
 }
 
+long long sleeps_of(pid_t process) {
+    constexpr std::string_view kField = "voluntary_ctxt_switches:";
+    std::error_code gone;
+    long long sleeps = 0;
+    for (const auto& thread :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+        std::ifstream file(thread.path() / "status");
+        std::string line;
+        while (std::getline(file, line)) {
+            if (line.starts_with(kField)) {
+                sleeps += std::stoll(line.substr(kField.size()));
+            }
+        }
+    }
+    return sleeps;
+}
+
 }  // namespace
 
 CpuTime cpu_time(pid_t process) {
@@ -47,7 +66,7 @@ CpuTime cpu_time(pid_t process) {
     long long user = 0;
     long long system = 0;
     fields >> user >> system;
-    return {clock_of(process), ticks(user), ticks(system)};
+    return {clock_of(process), ticks(user), ticks(system), sleeps_of(process)};
 }
 
 ProcessMemory process_memory(pid_t process) {
@@ -72,7 +91,7 @@ ProcessMemory process_memory(pid_t process) {
 }
 
 void wait_until_quiet(pid_t process) {
-    const auto give_up = std::chrono::steady_clock::now() + 2s;
+    const auto give_up = std::chrono::steady_clock::now() + 10s;
     std::chrono::nanoseconds before = clock_of(process);
     while (std::chrono::steady_clock::now() < give_up) {
         std::this_thread::sleep_for(10ms);
@@ -82,7 +101,7 @@ void wait_until_quiet(pid_t process) {
         }
         before = now;
     }
-    fail("process {} cannot keep up: still busy two seconds after the load ended", process);
+    fail("process {} cannot keep up: still busy ten seconds after the load ended", process);
 }
 
 }  // namespace presence::bench

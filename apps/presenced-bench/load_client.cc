@@ -219,7 +219,7 @@ void LoadClient::take_text(std::size_t index, std::string_view message) {
 
 PacedLoad send_paced(LoadClient& client, std::string_view frame, double per_second,
                      std::chrono::milliseconds duration) {
-    constexpr auto kMostBehind = 20ms;
+    constexpr auto kMostBehind = 100ms;
     auto start = SteadyClock::now();
     PacedLoad load;
     std::size_t next = 0;

@@ -77,7 +77,7 @@ struct PacedLoad {
 };
 
 /// Sends `frame` on one connection after the other at `per_second` over all of them, in steps of
-/// a millisecond, and polls in between. What a stall of over 20 ms kept back is not sent after it:
+/// a millisecond, and polls in between. What a stall of over 100 ms kept back is not sent after it:
 /// a flood would cost the server less a message than the rate that was asked for.
 PacedLoad send_paced(LoadClient& client, std::string_view frame, double per_second,
                      std::chrono::milliseconds duration);

@@ -82,7 +82,7 @@ std::string as_table(const Report& report) {
     const auto line = [&table](std::string_view name, std::string_view unit, std::string_view value,
                                std::string_view bare, std::string_view ratio, std::string_view bar,
                                std::string_view ok) {
-        table += fmt::format("  {:<26} {:<6} {:<24} {:<24} {:<20} {:<14} {}\n", name, unit, value,
+        table += fmt::format("  {:<34} {:<4} {:<24} {:<24} {:<20} {:<14} {}\n", name, unit, value,
                              bare, ratio, bar, ok);
     };
     line("metric", "unit", "presenced", "bare loop", "ratio", "bar", "kept");

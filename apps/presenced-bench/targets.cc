@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <sched.h>
 
 namespace presence::bench {
 
@@ -17,6 +19,21 @@ constexpr std::array kLiftedLimits{
     "limits.messages_burst",     "limits.status_per_second", "limits.status_burst",
     "limits.lookups_per_second", "limits.lookups_burst",     "limits.connections",
 };
+
+/// Puts every thread of a process on `core` under `policy`.
+void schedule_threads(pid_t process, int core, int policy) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(static_cast<std::size_t>(core), &cores);
+    const sched_param normal{};
+    std::error_code gone;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+        const pid_t thread = std::stoi(entry.path().filename());
+        ::sched_setaffinity(thread, sizeof cores, &cores);
+        ::sched_setscheduler(thread, policy, &normal);
+    }
+}
 
 }  // namespace
 
@@ -57,6 +74,15 @@ Target Target::bare(const Options& options, const BareOptions& bare) {
     auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
                                                 folder->path() + "/stderr.log");
     return {"the bare loop", std::move(folder), std::move(child)};
+}
+
+OnLoadCore::OnLoadCore(const Target& target, const Options& options)
+    : process_(target.process()), home_core_(options.server_core) {
+    schedule_threads(process_, options.load_core, SCHED_BATCH);
+}
+
+OnLoadCore::~OnLoadCore() {
+    schedule_threads(process_, home_core_, SCHED_OTHER);
 }
 
 void say_progress(const std::string& text) {

@@ -50,6 +50,21 @@ template <class Work>
     return static_cast<double>(cpu.count()) / static_cast<double>(count);
 }
 
+/// While it lives, `target` runs on the load's core and never interrupts the load, so that it finds
+/// what the load sends in one step all at once. So two loops wake equally often under one load,
+/// and their costs differ only by what they do with each message.
+class OnLoadCore {
+public:
+    OnLoadCore(const Target& target, const Options& options);
+    ~OnLoadCore();
+    OnLoadCore(const OnLoadCore&) = delete;
+    OnLoadCore& operator=(const OnLoadCore&) = delete;
+
+private:
+    pid_t process_;
+    int home_core_;
+};
+
 /// Says on standard error what is going on; standard output is for results.
 void say_progress(const std::string& text);
 
