@@ -74,6 +74,40 @@ TEST(Watching, FO028AChangeDuringTheReadIsNeverLost) {
     }
 }
 
+TEST(Watching, FO028AChangeThatTheReadHasMissedIsToldAfterTheSnapshot) {
+    for (const int at : {0, 1, 100, 250, 490, 499}) {
+        World world;
+        const Client bob = world.connect("bob");
+        const Client ann = world.connect("ann");
+        world.run(2s);
+        world.threads[0]->late.set_lateness(500ms);
+        Started<Result<std::vector<Seen>>> watching =
+            start_task(world.shard().watches.watch(world.watch_request(bob, {kAnn})));
+        world.run(Millis{at});
+        world.bye(ann);
+        world.run_to(world.clock.now() + Millis{499 - at});
+        EXPECT_TRUE(world.told(bob).empty());  // Not before the snapshot.
+        world.run(51ms);
+        ASSERT_TRUE(watching->has_value());
+        EXPECT_EQ(world.views(world.shard(), ***watching).front().status, Status::online);
+        EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::offline}) << at;
+    }
+}
+
+TEST(Watching, AChangeThatASecondLookHasMissedIsToldAfterIt) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.watch(bob, {"ann"});
+    world.threads[0]->late.set_lateness(500ms);
+    world.change_contacts("ann", "zoe", true);  // Every watch of Ann is judged anew.
+    world.run(100ms);
+    world.bye(ann);
+    world.run(1s);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::offline});
+}
+
 TEST(Watching, FO029NewsThatOvertakesTheSnapshotComesAfterItAndOnlyIfNewer) {
     World world;
     const Client bob = world.connect("bob");
@@ -275,82 +309,6 @@ TEST(Watching, OneWhoWatchesNobodyIsToldNothing) {
     world.run(2s);
     EXPECT_TRUE(world.told(bob).empty());
     EXPECT_TRUE(world.gateway(kAnn).events.empty());
-}
-
-TEST(SlowReader, IsToldOnlyTheNewestOfEachOnceItReadsAgain) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    const Client carl = world.connect("carl");
-    world.run(2s);
-    world.watch(bob, {"ann", "carl", "dora"});
-    world.set_takes(bob, false);
-    for (int i = 0; i < 50; ++i) {
-        (void)world.declare(kAnn, i % 2 ? DeclaredStatus::busy : DeclaredStatus::dnd);
-        world.run(2s);
-    }
-    EXPECT_TRUE(world.told(bob).empty());
-    world.set_takes(bob, true);
-    ASSERT_EQ(world.told(bob).size(), 1U);
-    EXPECT_EQ(world.told(bob)[0].status, Status::busy);
-    world.run(60s);
-    EXPECT_EQ(world.told(bob).size(), 1U);
-    world.bye(carl);
-    EXPECT_EQ(world.told(bob).size(), 2U);
-    (void)ann;
-}
-
-TEST(SlowReader, IsToldNothingTwice) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
-    world.watch(bob, {"ann"});
-    for (int i = 0; i < 20; ++i) {
-        (void)world.declare(kAnn, i % 2 ? DeclaredStatus::busy : DeclaredStatus::dnd);
-        world.set_takes(bob, i % 3 != 0);
-        world.run(700ms);
-    }
-    world.set_takes(bob, true);
-    world.set_takes(bob, true);
-    world.run(5s);
-    for (std::size_t i = 1; i < world.told(bob).size(); ++i) {
-        EXPECT_GT(world.told(bob)[i].version, world.told(bob)[i - 1].version);
-    }
-    EXPECT_EQ(world.told(bob).back().status, world.look("bob", "ann").status);
-    (void)ann;
-}
-
-TEST(SlowReader, AStoreThatFailsWhileItCatchesUpOnlyDelaysIt) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
-    world.watch(bob, {"ann"});
-    world.set_takes(bob, false);
-    world.bye(ann);
-    world.run(2s);
-    world.sessions.set_unavailable(true);
-    world.set_takes(bob, true);
-    world.run(3s);
-    world.sessions.set_unavailable(false);
-    world.run(2s);
-    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::offline});
-}
-
-TEST(SlowReader, ANewSnapshotMakesUpForWhatItMissed) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
-    world.watch(bob, {"ann"});
-    world.set_takes(bob, false);
-    (void)world.declare(kAnn, DeclaredStatus::busy);
-    EXPECT_EQ(world.watch(bob, {"ann"})[0].status, Status::busy);
-    world.set_takes(bob, true);
-    world.run(2s);
-    EXPECT_TRUE(world.told(bob).empty());
-    (void)ann;
 }
 
 TEST(WatchIndex, ALongHistoryOfComingAndGoingLeavesNothing) {

@@ -10,7 +10,9 @@
 
 #include "support/run_task.h"
 #include "support/virtual_time.h"
+#include "unit/core/late_answers.h"
 #include "unit/core/recording_gateway.h"
+#include "unit/core/world_parts.h"
 
 #include <gtest/gtest.h>
 
@@ -22,42 +24,6 @@
 #include <vector>
 
 namespace presence::testing {
-
-/// What outlives a process: time, and what stands on its disk.
-struct Disk {
-    VirtualClock clock;
-    MemoryProfiles profiles;
-    MemoryJournalState journal;
-};
-
-struct WorldOptions {
-    std::size_t threads = 1;
-    bool journal = true;
-    std::uint64_t seed = 1;
-    CoreConfig config;
-    Limits limits;
-    std::shared_ptr<Disk> disk;  ///< Of the life before; empty: the first life.
-};
-
-/// A device: one connection after the other, one session as long as it is resumed.
-struct ClientState {
-    UserId user;
-    SlotId connection;
-    SlotId session;
-    SessionId id;
-    ResumeHash secret{};
-    bool resumed = false;
-    bool beating = false;
-};
-using Client = std::shared_ptr<ClientState>;
-
-struct Connecting {
-    std::optional<DeviceKind> kind = DeviceKind::web;
-    bool observe = false;
-    std::optional<bool> active = {};
-    std::optional<WallTime> token_issued_at = {};
-    Client resume = {};
-};
 
 /// A node's core in virtual time: one or several shards on one scheduler, made-up connections that
 /// beat, stores in memory. Nothing happens but within `run` and `wait`.
@@ -89,12 +55,14 @@ public:
     struct Thread {
         Thread(World& world, std::size_t index, bool journal)
             : store(world.sessions, &world.bus.endpoint(index), &world.scheduler),
+              late(store, world.scheduler),
               profile_store(world.disk->profiles, &world.scheduler),
-              shard({world.scheduler, world.clock, world.random, store, profile_store,
+              shard({world.scheduler, world.clock, world.random, late, profile_store,
                      world.bus.endpoint(index), journal ? &world.journal_writer : nullptr,
                      world.config, world.limits}),
               gateway(shard) {}
         MemorySessionStore store;
+        LateAnswers late;
         MemoryProfileStore profile_store;
         Shard shard;
         RecordingGateway gateway;
@@ -426,16 +394,5 @@ private:
 
     std::vector<Client> beaters_;
 };
-
-/// Statuses told of one user, in order.
-[[nodiscard]] inline std::vector<Status> statuses(const std::vector<Told>& told, const char* user) {
-    std::vector<Status> statuses;
-    for (const Told& one : told) {
-        if (one.user.text == user) {
-            statuses.push_back(one.status);
-        }
-    }
-    return statuses;
-}
 
 }  // namespace presence::testing

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "presence/ports/session_store.h"
+#include "presence/stores/memory/faults.h"
+
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// A store that reads at once and answers late, as one behind a network does: what it says may be
+/// outdated when it arrives. (`StoreFaults::set_delay` reads late, and so always says the newest.)
+class LateAnswers final : public SessionStore {
+public:
+    LateAnswers(SessionStore& below, Scheduler& scheduler) : below_(below), scheduler_(scheduler) {}
+
+    void set_lateness(Millis lateness) { lateness_ = lateness; }
+
+    [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(
+        std::vector<UserId> users) override {
+        Result<std::vector<UserRecordRef>> loaded = co_await below_.load(std::move(users));
+        if (lateness_ > Millis{0}) {
+            co_await wait_for(scheduler_, lateness_);
+        }
+        co_return loaded;
+    }
+    [[nodiscard]] Task<Result<CommitOutcome>> commit(UserId user, std::uint64_t expected,
+                                                     UserRecordRef record, Millis keep,
+                                                     PresenceEventRef event) override {
+        return below_.commit(std::move(user), expected, std::move(record), keep, std::move(event));
+    }
+    [[nodiscard]] Task<Result<bool>> erase(UserId user) override {
+        return below_.erase(std::move(user));
+    }
+
+private:
+    SessionStore& below_;
+    Scheduler& scheduler_;
+    Millis lateness_{0};
+};
+
+}  // namespace presence::testing

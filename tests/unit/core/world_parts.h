@@ -1,0 +1,65 @@
+#pragma once
+
+#include "presence/core/configs.h"
+#include "presence/core/limits.h"
+#include "presence/core/slot_pool.h"
+#include "presence/stores/memory/memory_journal.h"
+#include "presence/stores/memory/memory_profiles.h"
+
+#include "support/virtual_time.h"
+#include "unit/core/recording_gateway.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace presence::testing {
+
+/// What outlives a process: time, and what stands on its disk.
+struct Disk {
+    VirtualClock clock;
+    MemoryProfiles profiles;
+    MemoryJournalState journal;
+};
+
+struct WorldOptions {
+    std::size_t threads = 1;
+    bool journal = true;
+    std::uint64_t seed = 1;
+    CoreConfig config;
+    Limits limits;
+    std::shared_ptr<Disk> disk;  ///< Of the life before; empty: the first life.
+};
+
+/// A device: one connection after the other, one session as long as it is resumed.
+struct ClientState {
+    UserId user;
+    SlotId connection;
+    SlotId session;
+    SessionId id;
+    ResumeHash secret{};
+    bool resumed = false;
+    bool beating = false;
+};
+using Client = std::shared_ptr<ClientState>;
+
+struct Connecting {
+    std::optional<DeviceKind> kind = DeviceKind::web;
+    bool observe = false;
+    std::optional<bool> active = {};
+    std::optional<WallTime> token_issued_at = {};
+    Client resume = {};
+};
+
+/// Statuses told of one user, in order.
+[[nodiscard]] inline std::vector<Status> statuses(const std::vector<Told>& told, const char* user) {
+    std::vector<Status> statuses;
+    for (const Told& one : told) {
+        if (one.user.text == user) {
+            statuses.push_back(one.status);
+        }
+    }
+    return statuses;
+}
+
+}  // namespace presence::testing
