@@ -49,6 +49,19 @@ Task<Result<Attachment>> PresenceService::attach(AttachRequest request) {
     co_return attached;
 }
 
+Task<Result<bool>> PresenceService::admit(SlotId slot, UserId user,
+                                          std::optional<WallTime> token_issued_at) {
+    ProfileAnswer answer = co_await parts_.profiles.get(std::move(user));
+    if (!answer.known) {
+        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+    }
+    if (is_revoked(answer.profile, token_issued_at)) {
+        co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
+    }
+    Result<bool> ready = co_await ensure_record(slot);
+    co_return ready;
+}
+
 Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     if (parts_.journal != nullptr && parts_.journal->full()) {
         co_return Error{ErrorCode::unavailable, "the journal of sessions is full", 2000, 0};
@@ -56,16 +69,10 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     const MonoTime asked_at = parts_.clock.now();
     Entered entered = co_await enter(request.user);
     const SlotId slot = entered.slot();
-    ProfileAnswer answer = co_await parts_.profiles.get(request.user);
-    if (!answer.known) {
-        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
-    }
-    if (is_revoked(answer.profile, request.token_issued_at)) {
-        co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
-    }
-    Result<bool> ready = co_await ensure_record(slot);
-    if (!ready) {
-        co_return ready.error();
+    UserId user = request.user;
+    Result<bool> admitted = co_await admit(slot, std::move(user), request.token_issued_at);
+    if (!admitted) {
+        co_return admitted.error();
     }
     if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
         co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
@@ -78,24 +85,14 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     });
     const bool resumed = found != sessions.end();
     const Session session = begin_session(request, resumed ? &*found : nullptr, sessions);
-    std::optional<Session> held;  ///< The one that is taken over, or whose place is taken.
-    WallTime held_sign;
-    if (resumed) {
-        held = *found;
-    } else {
-        Result<std::optional<SlotId>> room = make_room(users_.at(slot));
-        if (!room) {
-            ++parts_.counters.sessions_refused;
-            co_return room.error();
-        }
-        if (*room) {
-            const LocalSession& local = sessions_.at(**room);
-            held_sign = last_sign_of(local);
-            const auto place = std::ranges::find(sessions, local.id, &Session::id);
-            held = place != sessions.end() ? std::optional(*place) : std::nullopt;
-        }
+    Result<Displaced> place =
+        resumed ? Result<Displaced>(Displaced{*found, WallTime{}}) : make_room(users_.at(slot));
+    if (!place) {
+        ++parts_.counters.sessions_refused;
+        co_return place.error();
     }
-    Change edit = [session, held, held_sign](Draft& draft) {
+    const std::optional<Session> held = place->session;
+    Change edit = [session, held, held_sign = place->last_sign](Draft& draft) {
         if (held) {
             std::erase_if(draft.sessions, [&](const Session& one) { return one.id == held->id; });
             draft.last_sign = std::max(draft.last_sign, held->counts ? held_sign : WallTime{});
@@ -175,9 +172,9 @@ void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, b
     }
 }
 
-Result<std::optional<SlotId>> PresenceService::make_room(User& user) {
+Result<PresenceService::Displaced> PresenceService::make_room(User& user) {
     if (user.record->sessions.size() < parts_.limits.sessions_per_user) {
-        return std::optional<SlotId>{};
+        return Displaced{};
     }
     const MonoTime now = parts_.clock.now();
     std::optional<SlotId> oldest_in_grace;
@@ -196,13 +193,17 @@ Result<std::optional<SlotId>> PresenceService::make_room(User& user) {
             longest_silent = id;
         }
     }
-    if (oldest_in_grace) {
-        return oldest_in_grace;
-    }
     const Millis overdue = parts_.config.heartbeat.interval * 3 / 2;
-    if (longest_silent &&
-        stalls_.silence(sessions_.at(*longest_silent).last_heartbeat, now) > overdue) {
-        return longest_silent;
+    const bool may_go =
+        longest_silent &&
+        stalls_.silence(sessions_.at(*longest_silent).last_heartbeat, now) > overdue;
+    if (oldest_in_grace || may_go) {
+        const LocalSession& local =
+            sessions_.at(oldest_in_grace ? *oldest_in_grace : *longest_silent);
+        const auto found = std::ranges::find(user.record->sessions, local.id, &Session::id);
+        if (found != user.record->sessions.end()) {
+            return Displaced{*found, last_sign_of(local)};
+        }
     }
     return Error{ErrorCode::limit_exceeded,
                  fmt::format("the user has {} live sessions, most is {}",

@@ -230,11 +230,18 @@ private:
 
     // Attaching, in attach.cc
     [[nodiscard]] Task<Result<Attachment>> attach_locked(AttachRequest request);
+    /// Whether the token still stands; the record is held afterwards.
+    [[nodiscard]] Task<Result<bool>> admit(SlotId slot, UserId user,
+                                           std::optional<WallTime> token_issued_at);
     /// The session that `request` asks for; `held`: the one that it takes over.
     [[nodiscard]] Session begin_session(const AttachRequest& request, const Session* held,
                                         const std::vector<Session>& all) const;
     /// Whose place a new session takes; empty: there is room.
-    [[nodiscard]] Result<std::optional<SlotId>> make_room(User& user);
+    struct Displaced {
+        std::optional<Session> session;
+        WallTime last_sign;
+    };
+    [[nodiscard]] Result<Displaced> make_room(User& user);
     SlotId open_local(SlotId user, const Session& session, const AttachRequest& request);
     /// Forgets the session that `heir` took over or took the place of, and closes its connection.
     /// `active`: the heir has just said so; else the last activity is still that of before.
