@@ -47,6 +47,40 @@ RC_GTEST_PROP(FlowProperties, SilenceEndsASessionInThePromisedHalfSecond, ()) {
     RC_ASSERT(world.stored_last_seen("ann") == last_wall);
 }
 
+/// @param held  What the snapshot said.
+void expect_truth(World& world, const Client& bob, std::map<std::string, Told> held) {
+    for (const Told& told : world.told(bob)) {
+        Told& before = held[told.user.text];
+        // Lost sight is version 0; else versions never go back while there is sight.
+        if (told.version > Version{0} && before.version > Version{0}) {
+            RC_ASSERT(told.version >= before.version);
+        }
+        before = told;
+        RC_LOG() << "told at " << told << "\n";
+    }
+    for (const char* user : kPeople) {
+        const Told fresh = world.look("bob", user);
+        const Told& last = held[user];
+        RC_LOG() << "fresh look at " << fresh << "\n";
+        RC_ASSERT(last.status == fresh.status);
+        RC_ASSERT(last.text == fresh.text);
+        RC_ASSERT(last.devices == fresh.devices);
+    }
+}
+
+void expect_empty(World& world) {
+    for (const auto& thread : world.threads) {
+        RC_ASSERT(thread->shard.service.session_count() == 0U);
+        RC_ASSERT(thread->shard.service.user_count() == 0U);
+        RC_ASSERT(thread->shard.watches.index().edge_count() == 0U);
+        RC_ASSERT(thread->shard.last_seen.queued() == 0U);
+    }
+    RC_ASSERT(world.disk->journal.open.empty());
+    for (std::size_t index = 0; index < world.threads.size(); ++index) {
+        RC_ASSERT(world.bus.subscribed_users(index) == 0U);
+    }
+}
+
 /// Watchers end with what a fresh look would show them, versions grow, and nothing stays behind.
 RC_GTEST_PROP(FlowProperties, WatchersEndWithTheTruthAndNothingStaysBehind, ()) {
     WorldOptions options;
@@ -84,38 +118,13 @@ RC_GTEST_PROP(FlowProperties, WatchersEndWithTheTruthAndNothingStaysBehind, ()) 
         world.run(2s);
     } while (world.told(bob).size() > heard);
 
-    for (const Told& told : world.told(bob)) {
-        Told& before = held[told.user.text];
-        // Lost sight is version 0; else versions never go back while there is sight.
-        if (told.version > Version{0} && before.version > Version{0}) {
-            RC_ASSERT(told.version >= before.version);
-        }
-        before = told;
-        RC_LOG() << "told at " << told << "\n";
-    }
-    for (const char* user : kPeople) {
-        const Told fresh = world.look("bob", user);
-        const Told& last = held[user];
-        RC_LOG() << "fresh look at " << fresh << "\n";
-        RC_ASSERT(last.status == fresh.status);
-        RC_ASSERT(last.text == fresh.text);
-        RC_ASSERT(last.devices == fresh.devices);
-    }
+    expect_truth(world, bob, held);
     for (Actor& actor : actors) {
         actor.leave();
     }
     world.bye(bob);
     world.run(400s);
-    for (const auto& thread : world.threads) {
-        RC_ASSERT(thread->shard.service.session_count() == 0U);
-        RC_ASSERT(thread->shard.service.user_count() == 0U);
-        RC_ASSERT(thread->shard.watches.index().edge_count() == 0U);
-        RC_ASSERT(thread->shard.last_seen.queued() == 0U);
-    }
-    RC_ASSERT(world.disk->journal.open.empty());
-    for (std::size_t index = 0; index < options.threads; ++index) {
-        RC_ASSERT(world.bus.subscribed_users(index) == 0U);
-    }
+    expect_empty(world);
 }
 
 /// Nobody is told of one person more often than once a second, nor twice of the same.
