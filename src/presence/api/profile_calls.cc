@@ -43,28 +43,6 @@ Task<Result<ProfileRef>> set_list(Shard& home, UserId user, UserSetChange change
     co_return profile;
 }
 
-/// With the moments that the body means at `now`.
-Result<StatusChange> resolved(protocol::StatusChange given, WallTime now) {
-    StatusChange change;
-    change.status = given.status;
-    const Result<std::optional<WallTime>> until = protocol::resolve(given.expiry, now);
-    if (!until) {
-        return until.error();
-    }
-    change.status_until = *until;
-    change.sets_custom = given.custom_change != protocol::CustomChange::keep;
-    if (given.custom_change == protocol::CustomChange::set) {
-        const Result<std::optional<WallTime>> custom_until =
-            protocol::resolve(given.custom.expiry, now, "customStatus.");
-        if (!custom_until) {
-            return custom_until.error();
-        }
-        change.custom = std::make_shared<const CustomStatus>(CustomStatus{
-            std::move(given.custom.text), std::move(given.custom.emoji), *custom_until});
-    }
-    return change;
-}
-
 /// What the body of a call about contacts or blocks asks for.
 Result<UserSetChange> wanted_change(const AdmittedCall& call, const protocol::ParseLimits& limits) {
     UserSetChange change;
@@ -130,7 +108,7 @@ Task<Calls::Answer> Calls::put_status(const AdmittedCall& call) const {
     if (!given) {
         co_return given.error();
     }
-    Result<StatusChange> change = resolved(std::move(*given), parts_.clock.wall_now());
+    Result<StatusChange> change = protocol::resolve(std::move(*given), parts_.clock.wall_now());
     if (!change) {
         co_return change.error();
     }

@@ -12,7 +12,6 @@ namespace {
 /// More different addresses than that within the memory of their buckets means that the buckets
 /// do not help; what bounds the node then is its own rate.
 constexpr std::size_t kAddresses = 10'000;
-constexpr std::string_view kSubprotocol = "presence.v1";
 
 bool is_bearer(std::string_view value) {
     constexpr std::string_view kScheme = "bearer ";
@@ -101,7 +100,8 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
         return;
     }
     if (!request.subprotocols.empty() &&
-        std::ranges::find(request.subprotocols, kSubprotocol) == request.subprotocols.end()) {
+        std::ranges::find(request.subprotocols, gateway::kSubprotocol) ==
+            request.subprotocols.end()) {
         refuse(id, 400,
                {ErrorCode::bad_request,
                 "none of the offered subprotocols is known; this is presence.v1", 0, 0});

@@ -74,6 +74,14 @@ T await_there(net::Loop& loop, Make make) {
     return result.get();
 }
 
+/// Null where the configuration names no certificate.
+Result<std::shared_ptr<net::TlsContext>> load_tls(const NodeConfig& config) {
+    if (config.tls_certificate.empty()) {
+        return std::shared_ptr<net::TlsContext>();
+    }
+    return net::TlsContext::load(config.tls_certificate, config.tls_key);
+}
+
 net::NetLimits net_limits(const Limits& limits) {
     net::NetLimits net;
     net.message_bytes_before_welcome = static_cast<std::uint32_t>(limits.hello_bytes);
@@ -251,14 +259,9 @@ Result<bool> Node::State::bring_back() {
 }
 
 Result<bool> Node::State::listen() {
-    std::shared_ptr<net::TlsContext> tls;
-    if (!config.tls_certificate.empty()) {
-        Result<std::shared_ptr<net::TlsContext>> loaded =
-            net::TlsContext::load(config.tls_certificate, config.tls_key);
-        if (!loaded) {
-            return loaded.error();
-        }
-        tls = std::move(*loaded);
+    Result<std::shared_ptr<net::TlsContext>> tls = load_tls(config);
+    if (!tls) {
+        return tls.error();
     }
     Result<std::shared_ptr<net::Listener>> opened = net::Listener::open(config.listen);
     if (!opened) {
@@ -269,7 +272,7 @@ Result<bool> Node::State::listen() {
     facts.ready = true;
     for (const auto& worker : workers) {
         ask(*worker->loop, [&] {
-            worker->server->listen(listener, tls);
+            worker->server->listen(listener, *tls);
             return true;
         });
     }
@@ -336,14 +339,9 @@ const std::string& Node::address() const noexcept {
 
 Result<bool> Node::reload(const NodeConfig& config) {
     // What can be refused comes first, so that a refusal changes nothing.
-    std::shared_ptr<net::TlsContext> tls;
-    if (!config.tls_certificate.empty()) {
-        Result<std::shared_ptr<net::TlsContext>> loaded =
-            net::TlsContext::load(config.tls_certificate, config.tls_key);
-        if (!loaded) {
-            return loaded.error();
-        }
-        tls = std::move(*loaded);
+    Result<std::shared_ptr<net::TlsContext>> tls = load_tls(config);
+    if (!tls) {
+        return tls.error();
     }
     Result<auth::ApiKeys> keys = auth::ApiKeys::make(config.api_keys);
     if (!keys) {
@@ -356,12 +354,12 @@ Result<bool> Node::reload(const NodeConfig& config) {
     state_->api_keys.store(std::make_shared<const auth::ApiKeys>(std::move(*keys)));
     state_->origins.replace(config.allowed_origins);
     for (const auto& worker : state_->workers) {
-        worker->loop->post([one = worker.get(), limits = config.limits, tls] {
+        worker->loop->post([one = worker.get(), limits = config.limits, context = *tls] {
             one->limits = limits;
             one->gateway->limits_changed();
             one->server->set_limits(net_limits(limits));
-            if (tls) {
-                one->server->reload_tls(tls);
+            if (context) {
+                one->server->reload_tls(context);
             }
         });
     }

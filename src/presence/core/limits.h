@@ -29,9 +29,6 @@ struct Limits {
     std::size_t send_queue_bytes = 1024 * 1024;
     /// Users in one contact or block list, and in one privacy rule.
     std::size_t list_users = 10'000;
-    /// Connections that one user may hold at once, hello pending included; a few more than
-    /// sessions, as a reconnect overlaps its predecessor.
-    std::size_t connections_per_user = 40;
     /// Messages of one connection: sustained per second and burst. Over it `rateLimited`; ten
     /// times over it 4429.
     double messages_per_second = 50;

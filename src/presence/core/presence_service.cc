@@ -69,23 +69,13 @@ Task<Result<bool>> PresenceService::ensure_record(SlotId slot) {
     if (users_.at(slot).loaded) {
         co_return true;
     }
-    const UserId id = users_.at(slot).id;
-    std::vector<UserId> one{id};
-    Result<std::vector<UserRecordRef>> loaded = co_await parts_.sessions.load(std::move(one));
-    if (!loaded) {
-        ++parts_.counters.store_failures;
-        co_return loaded.error();
-    }
-    UserRecordRef record = loaded->front();
+    UserId id = users_.at(slot).id;
+    Result<UserRecordRef> record = co_await record_of(std::move(id));
     if (!record) {
-        ProfileAnswer answer = co_await parts_.profiles.get(id);
-        if (!answer.known) {
-            co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
-        }
-        record = record_from(answer.profile);
+        co_return record.error();
     }
     User& user = users_.at(slot);
-    user.record = std::move(record);
+    user.record = std::move(*record);
     user.loaded = true;
     co_return true;
 }
@@ -232,6 +222,7 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
     std::vector<UserId> one{user};
     Result<std::vector<UserRecordRef>> loaded = co_await parts_.sessions.load(std::move(one));
     if (!loaded) {
+        ++parts_.counters.store_failures;
         co_return loaded.error();
     }
     UserRecordRef record = loaded->front();

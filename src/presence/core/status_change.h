@@ -1,21 +1,11 @@
 #pragma once
 
 #include "presence/base/time.h"
-#include "presence/model/custom_status.h"
-#include "presence/model/status.h"
+#include "presence/model/status_change.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace presence {
-
-/// What a person wants said, with ends already turned into moments.
-struct StatusChange {
-    std::optional<DeclaredStatus> status;
-    std::optional<WallTime> status_until;
-    bool sets_custom = false;
-    CustomStatusRef custom;  ///< With sets_custom; null clears it.
-};
 
 /// One that waits until its person may change again.
 struct DeferredChange {

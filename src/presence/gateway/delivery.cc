@@ -82,7 +82,7 @@ void Gateway::let_go_of_session(SlotId id, bool sign_of_life) {
     Flow::lose(parts_.shard.service, session, sign_of_life);
 }
 
-void Gateway::close(SlotId id, CloseReason reason, bool keep_session, std::string_view detail) {
+void Gateway::close(SlotId id, CloseReason reason, bool keep_session) {
     ClientConnection* const connection = connections_.find(id);
     if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
         return;
@@ -96,9 +96,7 @@ void Gateway::close(SlotId id, CloseReason reason, bool keep_session, std::strin
         connection->session = {};
     }
     parts_.shard.watches.unwatch_all(id.slot);
-    const std::string text =
-        detail.empty() ? std::string(info.word) : fmt::format("{}: {}", info.word, detail);
-    server_->close(net, info.code, text);
+    server_->close(net, info.code, info.word);
 }
 
 void Gateway::end_connection(SlotId id, EndReason reason) {

@@ -6,7 +6,6 @@ namespace presence::gateway {
 
 namespace {
 constexpr Millis kTimerTick{100};
-constexpr std::string_view kSubprotocol = "presence.v1";
 /// Ten times a rate: who goes beyond is closed, who merely touches it is told (PROTOCOL.md).
 constexpr double kTolerance = 10;
 }  // namespace
@@ -100,7 +99,7 @@ void Gateway::take_message(SlotId id, std::string_view text) {
     }
     protocol::RequestId request;
     if (within && protocol::is_bare_heartbeat(text, request)) {
-        serve_at_once(id, request, {});
+        acknowledge_heartbeat(id, request);
         return;
     }
     protocol::ParsedMessage parsed = protocol::parse_client_message(text, parse_limits_);

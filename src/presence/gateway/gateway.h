@@ -25,6 +25,9 @@
 
 namespace presence::gateway {
 
+/// What clients offer as Sec-WebSocket-Protocol (PROTOCOL.md section 1).
+inline constexpr std::string_view kSubprotocol = "presence.v1";
+
 /// Makes of a resume secret what records keep of it. One way.
 using ResumeHasher = ResumeHash (*)(std::string_view secret);
 
@@ -141,7 +144,7 @@ private:
     Detached serve(SlotId id, RequestId request, protocol::ClientMessage message);
     /// The request at hand is answered: on with the next.
     void finish_request(SlotId id);
-    void serve_at_once(SlotId id, RequestId request, const protocol::Heartbeat& heartbeat);
+    void acknowledge_heartbeat(SlotId id, RequestId request);
     [[nodiscard]] Task<bool> on_watch(SlotId id, RequestId request, protocol::Watch watch);
     [[nodiscard]] Task<bool> on_get(SlotId id, RequestId request, protocol::Get get);
     void on_unwatch(SlotId id, RequestId request, const protocol::Unwatch& unwatch);
@@ -159,15 +162,13 @@ private:
     void answer_change(SlotId id, RequestId request, const Result<ProfileChange>& changed);
     [[nodiscard]] Task<bool> tell_rules(SlotId id, RequestId request);
     [[nodiscard]] bool may_look(SlotId id, RequestId request, std::size_t users);
-    void lose_watches(SlotId id);
 
     // Sending and closing, in delivery.cc
     void send(SlotId id, std::string_view text);
     void after_send(SlotId id, net::SendResult result);
     void fail(SlotId id, RequestId request, const Error& error);
     /// `keep_session`: the grace begins; else the session was or is being ended by others.
-    void close(SlotId id, protocol::CloseReason reason, bool keep_session,
-               std::string_view detail = {});
+    void close(SlotId id, protocol::CloseReason reason, bool keep_session);
     void let_go_of_session(SlotId id, bool sign_of_life);
     [[nodiscard]] const EncodedNews::Kind& encoded(WatchIndex::Subject& subject, Verdict verdict);
     Detached deliver_signal(SignalRef signal);

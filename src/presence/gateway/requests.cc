@@ -26,7 +26,7 @@ Error forbidden() {
 
 }  // namespace
 
-void Gateway::serve_at_once(SlotId id, RequestId request, const protocol::Heartbeat&) {
+void Gateway::acknowledge_heartbeat(SlotId id, RequestId request) {
     send(id, protocol::encode_heartbeat_ack(request, parts_.clock.wall_now()));
 }
 
@@ -36,7 +36,7 @@ Detached Gateway::serve(SlotId id, RequestId request, protocol::ClientMessage me
         if (heartbeat->idle) {
             co_await parts_.shard.service.report_activity(session, heartbeat->idle);
         }
-        serve_at_once(id, request, *heartbeat);
+        acknowledge_heartbeat(id, request);
     } else if (auto* activity = std::get_if<protocol::ActivityReport>(&message)) {
         const SlotId session = connections_.at(id).session;
         const std::optional<Millis> ago =
@@ -173,34 +173,18 @@ Task<bool> Gateway::on_status(SlotId id, RequestId request, protocol::StatusChan
         fail(id, request, forbidden());
         co_return false;
     }
-    const WallTime now = parts_.clock.wall_now();
-    StatusChange wanted;
-    wanted.status = change.status;
-    Result<std::optional<WallTime>> until = protocol::resolve(change.expiry, now);
-    if (!until) {
-        fail(id, request, until.error());
+    const bool session_scope = change.session_scope;
+    Result<StatusChange> wanted = protocol::resolve(std::move(change), parts_.clock.wall_now());
+    if (!wanted) {
+        fail(id, request, wanted.error());
         co_return false;
-    }
-    wanted.status_until = *until;
-    if (change.custom_change != protocol::CustomChange::keep) {
-        wanted.sets_custom = true;
-    }
-    if (change.custom_change == protocol::CustomChange::set) {
-        Result<std::optional<WallTime>> custom_until =
-            protocol::resolve(change.custom.expiry, now, "customStatus.");
-        if (!custom_until) {
-            fail(id, request, custom_until.error());
-            co_return false;
-        }
-        wanted.custom = std::make_shared<const CustomStatus>(CustomStatus{
-            std::move(change.custom.text), std::move(change.custom.emoji), *custom_until});
     }
     const SlotId session = connection.session;
     const UserId user = connection.user;
     PresenceService& service = parts_.shard.service;
     Task<Result<StatusOutcome>> changing =
-        change.session_scope ? service.change_session_status(session, std::move(wanted))
-                             : service.change_status(user, std::move(wanted), true);
+        session_scope ? service.change_session_status(session, std::move(*wanted))
+                      : service.change_status(user, std::move(*wanted), true);
     Result<StatusOutcome> outcome = co_await changing;
     if (!outcome) {
         fail(id, request, outcome.error());
@@ -385,16 +369,12 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
     take_claims(*connection, *claims);
     arm_token_timers(id, *claims);
     if (!connection->may_watch) {
-        lose_watches(id);
+        parts_.shard.watches.unwatch_all(id.slot);
     }
     protocol::AckFields fields;
     fields.expires_at = claims->expires_at;
     send(id, protocol::encode_ack(request, fields));
     co_return true;
-}
-
-void Gateway::lose_watches(SlotId id) {
-    parts_.shard.watches.unwatch_all(id.slot);
 }
 
 Task<bool> Gateway::on_bye(SlotId id) {

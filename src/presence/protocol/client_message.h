@@ -6,6 +6,7 @@
 #include "presence/model/privacy.h"
 #include "presence/model/session.h"
 #include "presence/model/status.h"
+#include "presence/model/status_change.h"
 #include "presence/protocol/expiry.h"
 #include "presence/protocol/limits.h"
 
@@ -59,6 +60,10 @@ struct StatusChange {
     CustomStatusGiven custom;  ///< With `set`.
     bool session_scope = false;
 };
+
+/// The change that was asked for, with the moments that its expiries mean at `now`.
+/// @retval ErrorCode::bad_request  An end that is not in the future, or too far in it.
+[[nodiscard]] Result<presence::StatusChange> resolve(StatusChange given, WallTime now);
 
 struct Watch {
     enum class Mode : std::uint8_t { add, set };
