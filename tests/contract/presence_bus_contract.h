@@ -26,12 +26,18 @@ public:
     void on_signal(const SignalRef& signal) override {
         told.push_back("signal " + signal->from.text + " to " + signal->to.text);
     }
+    void on_session_taken(const SessionTaken& taken) override {
+        told.push_back("taken " + taken.session.text + " of " + taken.user.text + " at " +
+                       std::to_string(taken.epoch.value) + " for " +
+                       std::to_string(static_cast<int>(taken.reason)));
+    }
     std::vector<std::string> told;
 };
 
 /// What every PresenceBus promises. An `Adapter` has
 ///   PresenceBus& endpoint(int thread)  kThreads of them
 ///   T run(int thread, Task<T>)         runs a call to its end on that thread
+///   NodeId node(int thread)            the node that the endpoint belongs to
 ///   void settle()                      runs everything that is under way
 template <class Adapter>
 class PresenceBusContract : public ::testing::Test {
@@ -171,6 +177,21 @@ TYPED_TEST_P(PresenceBusContract, ASignalArrivesOnce) {
     EXPECT_EQ(arrived, 1U);
 }
 
+TYPED_TEST_P(PresenceBusContract, ATakenSessionIsToldOnceToItsHolder) {
+    this->bus(0).publish_session_taken(
+        {this->adapter_.node(1), this->ada_, SessionId("phone"), Epoch{5}, EndReason::kicked});
+    this->adapter_.settle();
+    std::size_t arrived = 0;
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        for (const std::string& what : this->told(thread)) {
+            EXPECT_EQ(what, "taken phone of ada at 5 for 3");
+            EXPECT_TRUE(this->adapter_.node(thread) == this->adapter_.node(1));
+            ++arrived;
+        }
+    }
+    EXPECT_EQ(arrived, 1U);
+}
+
 TYPED_TEST_P(PresenceBusContract, AnEndpointWithoutAReceiverIsNotCalled) {
     this->subscribe(0, {this->ada_});
     this->publish(1, this->ada_, 1);
@@ -202,6 +223,7 @@ REGISTER_TYPED_TEST_SUITE_P(PresenceBusContract, OnlySubscribersAreTold,
                             SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe,
                             UnsubscribingLeavesTheOthers, SubscribingToNobodyCompletes,
                             ChangesOfProfilesReachEveryEndpoint, ASignalArrivesOnce,
+                            ATakenSessionIsToldOnceToItsHolder,
                             AnEndpointWithoutAReceiverIsNotCalled,
                             FO_069_FO_070_FO_071_IdsAreTakenToTheLetter);
 

@@ -42,8 +42,8 @@ protected:
     Result<CommitOutcome> commit(const UserId& user, std::uint64_t expected, UserRecordRef next,
                                  PresenceEventRef published = nullptr, int thread = 0,
                                  Millis keep = kKeep) {
-        return adapter_.run(adapter_.store(thread).commit(user, expected, std::move(next), keep,
-                                                          std::move(published)));
+        return adapter_.run(adapter_.store(thread).commit(
+            {user, expected, std::move(next), keep, std::move(published)}));
     }
     UserRecordRef load(const UserId& user, int thread = 0) {
         return adapter_.run(adapter_.store(thread).load({user})).value().at(0);
@@ -85,6 +85,28 @@ TYPED_TEST_P(SessionStoreContract, ACommitOnAnOldRecordIsAConflictAndChangesNoth
     EXPECT_EQ(this->commit(this->user_, 0, this->record(3)).value(), CommitOutcome::conflict);
     EXPECT_EQ(this->commit(this->user_, 5, this->record(6)).value(), CommitOutcome::conflict);
     EXPECT_EQ(this->load(this->user_)->commit, 2U);
+}
+
+TYPED_TEST_P(SessionStoreContract, OfManyCommitsEachStandsOrFallsByItself) {
+    const UserId bob("bob");
+    ASSERT_EQ(this->commit(bob, 0, this->record(1)).value(), CommitOutcome::committed);
+    std::vector<Commit> commits;
+    commits.push_back({this->user_, 0, this->record(1), this->kKeep, this->event(this->user_, 3)});
+    commits.push_back({bob, 0, this->record(1), this->kKeep, this->event(bob, 4)});
+    for (const char* name : {"c", "d", "e", "f"}) {
+        commits.push_back({UserId(name), 0, this->record(1), this->kKeep, nullptr});
+    }
+    const auto outcomes =
+        this->adapter_.run(this->adapter_.store(0).commit_many(std::move(commits)));
+    ASSERT_TRUE(outcomes);
+    EXPECT_EQ(*outcomes, (std::vector{CommitOutcome::committed, CommitOutcome::conflict,
+                                      CommitOutcome::committed, CommitOutcome::committed,
+                                      CommitOutcome::committed, CommitOutcome::committed}));
+    EXPECT_EQ(this->load(UserId("f"), 1)->commit, 1U);
+    const std::vector<PresenceEventRef> events = this->adapter_.events();
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0]->user, this->user_);
+    EXPECT_TRUE(this->adapter_.run(this->adapter_.store(0).commit_many({}))->empty());
 }
 
 TYPED_TEST_P(SessionStoreContract, OnlyACommitThatSucceedsIsPublished) {
@@ -178,13 +200,11 @@ TYPED_TEST_P(SessionStoreContract, FO_069_FO_071_IdsAreComparedByteForByte) {
     }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SessionStoreContract, NothingIsStoredAtFirst,
-                            LoadsInTheOrderOfTheQuestion,
-                            ACommitOnAnOldRecordIsAConflictAndChangesNothing,
-                            OnlyACommitThatSucceedsIsPublished,
-                            ARecordWithoutSessionsGoesWhenItsTimeIsOver,
-                            TheTimeCountsFromTheLastCommit, ARecordWithASessionStays,
-                            AnErasedRecordIsGone, UnavailableChangesNothingAndHealsByItself,
-                            FO_069_FO_071_IdsAreComparedByteForByte);
+REGISTER_TYPED_TEST_SUITE_P(
+    SessionStoreContract, NothingIsStoredAtFirst, LoadsInTheOrderOfTheQuestion,
+    ACommitOnAnOldRecordIsAConflictAndChangesNothing, OfManyCommitsEachStandsOrFallsByItself,
+    OnlyACommitThatSucceedsIsPublished, ARecordWithoutSessionsGoesWhenItsTimeIsOver,
+    TheTimeCountsFromTheLastCommit, ARecordWithASessionStays, AnErasedRecordIsGone,
+    UnavailableChangesNothingAndHealsByItself, FO_069_FO_071_IdsAreComparedByteForByte);
 
 }  // namespace presence::testing

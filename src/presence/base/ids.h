@@ -28,7 +28,6 @@ struct TextId {
 using UserId = TextId<struct UserTag>;
 using RoomId = TextId<struct RoomTag>;
 using SessionId = TextId<struct SessionTag>;  ///< 15 characters of base64url, made here.
-using NodeId = TextId<struct NodeTag>;        ///< One life of one process.
 
 /// Hash for ids that also takes plain text, so that a look-up need not copy.
 struct IdHash {
@@ -62,6 +61,13 @@ struct IdEqual {
 /// What is wrong with a text as an id, or null if nothing is. PROTOCOL.md, "Conventions": 1 to 128
 /// bytes of valid UTF-8, no control characters, no direction controls, not blank.
 [[nodiscard]] const char* check_id(std::string_view text) noexcept;
+
+/// One life of one process, drawn by chance when it begins. 0 names none: a node that is alone.
+struct NodeId {
+    std::uint64_t value = 0;
+    explicit operator bool() const noexcept { return value != 0; }
+    friend auto operator<=>(NodeId, NodeId) = default;
+};
 
 /// Fencing number of a session, larger at each attach. Every later write about the session
 /// carries it; an older one is refused, so the late close of a dropped connection cannot end the

@@ -97,8 +97,13 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
         own.pending && now >= own.quiet_from && end_window(own, own_now(presence, now), swallowed);
     if (tells_shown || tells_own) {
         ++parts_.counters.announced;
-        parts_.bus.publish(std::make_shared<const PresenceEvent>(
-            PresenceEvent{user.id, presence, user.record->rules_revision, tells_shown, tells_own}));
+        auto event = std::make_shared<const PresenceEvent>(
+            PresenceEvent{user.id, presence, user.record->rules_revision, tells_shown, tells_own});
+        if (parts_.nodes.vouches(now)) {
+            parts_.bus.publish(std::move(event));
+        } else {
+            parts_.bus.publish_here(std::move(event));
+        }
     }
     if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
         user.flap.reset();

@@ -14,6 +14,8 @@ namespace {
 /// 90 bits name a session among all there ever were; and a text this short needs no memory of its
 /// own. It is no secret: that is the resume token's other half.
 constexpr std::size_t kSessionIdLength = 15;
+/// Losing a race that often in a row is no race any more.
+constexpr int kAttachAttempts = 8;
 
 bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
     unsigned difference = 0;
@@ -21,11 +23,6 @@ bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
         difference |= static_cast<unsigned>(a[i] ^ b[i]);
     }
     return difference == 0;
-}
-
-/// Larger than the last, and also where the last is not known (RULINGS 28).
-Epoch next_epoch(Epoch known, WallTime now) {
-    return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};
 }
 
 std::uint32_t next_rank(const std::vector<Session>& sessions) {
@@ -58,6 +55,8 @@ Task<Result<bool>> PresenceService::admit(SlotId slot, UserId user,
     if (is_revoked(answer.profile, token_issued_at)) {
         co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
     }
+    // Others may hold sessions of the user that are not known here.
+    users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
     Result<bool> ready = co_await ensure_record(slot);
     co_return ready;
 }
@@ -78,13 +77,28 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
         co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
     }
 
-    const auto& sessions = users_.at(slot).record->sessions;
-    const auto found = std::ranges::find_if(sessions, [&](const Session& session) {
+    for (int attempt = 0; attempt < kAttachAttempts; ++attempt) {
+        Result<Attachment> attached = co_await take_place(slot, request, asked_at);
+        if (attached || attached.error().code != ErrorCode::conflict) {
+            co_return attached;
+        }
+        Result<bool> ready = co_await ensure_record(slot);
+        if (!ready) {
+            co_return ready.error();
+        }
+    }
+    co_return Error{ErrorCode::unavailable, "the user is being changed from elsewhere", 1000, 0};
+}
+
+Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRequest& request,
+                                                     MonoTime asked_at) {
+    const UserRecordRef seen = users_.at(slot).record;
+    const auto found = std::ranges::find_if(seen->sessions, [&](const Session& session) {
         return request.resume_id && session.id == *request.resume_id &&
                equal_in_constant_time(session.resume_hash, request.resume_hash);
     });
-    const bool resumed = found != sessions.end();
-    const Session session = begin_session(request, resumed ? &*found : nullptr, sessions);
+    const bool resumed = found != seen->sessions.end();
+    const Session session = begin_session(request, resumed ? &*found : nullptr, seen->sessions);
     Result<Displaced> place =
         resumed ? Result<Displaced>(Displaced{*found, WallTime{}}) : make_room(users_.at(slot));
     if (!place) {
@@ -92,7 +106,9 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
         co_return place.error();
     }
     const std::optional<Session> held = place->session;
-    Change edit = [session, held, held_sign = place->last_sign](Draft& draft) {
+    Change edit = [session, held, held_sign = place->last_sign,
+                   commit = seen->commit](Draft& draft) {
+        draft.refused = draft.commit != commit;
         if (held) {
             std::erase_if(draft.sessions, [&](const Session& one) { return one.id == held->id; });
             draft.last_sign = std::max(draft.last_sign, held->counts ? held_sign : WallTime{});
@@ -120,6 +136,7 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     const SlotId local = open_local(slot, session, request);
     if (held) {
         succeed(slot, held->id, local, request.active.value_or(false));
+        tell_holders(slot, {*held}, resumed ? EndReason::replaced : EndReason::displaced);
     }
     co_return Attachment{local, session.id, resumed};
 }
@@ -137,6 +154,7 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
         session.counts = !request.observe;
     }
     session.epoch = next_epoch(session.epoch, now);
+    session.node = parts_.nodes.self;
     session.grace_until.reset();
     if (request.device) {
         session.device = *request.device;
@@ -176,32 +194,33 @@ Result<PresenceService::Displaced> PresenceService::make_room(User& user) {
     if (user.record->sessions.size() < parts_.limits.sessions_per_user) {
         return Displaced{};
     }
-    const MonoTime now = parts_.clock.now();
-    std::optional<SlotId> oldest_in_grace;
+    const std::vector<Session>& sessions = user.record->sessions;
+    const Session* oldest_in_grace = nullptr;
+    for (const Session& session : sessions) {
+        if (session.grace_until &&
+            (oldest_in_grace == nullptr || session.grace_until < oldest_in_grace->grace_until)) {
+            oldest_in_grace = &session;
+        }
+    }
+    if (oldest_in_grace != nullptr) {
+        return Displaced{*oldest_in_grace, oldest_in_grace->closed_at};
+    }
+    // How fresh those of other nodes are is not known here, so they stay (RULINGS 18).
     std::optional<SlotId> longest_silent;
     for (const SlotId id : user.sessions) {
         const LocalSession& local = sessions_.at(id);
-        if (local.ending) {
-            continue;
-        }
-        if (!local.connection) {
-            if (!oldest_in_grace || local.lost_at < sessions_.at(*oldest_in_grace).lost_at) {
-                oldest_in_grace = id;
-            }
-        } else if (!longest_silent ||
-                   local.last_heartbeat < sessions_.at(*longest_silent).last_heartbeat) {
+        if (!local.ending && local.connection &&
+            (!longest_silent ||
+             local.last_heartbeat < sessions_.at(*longest_silent).last_heartbeat)) {
             longest_silent = id;
         }
     }
     const Millis overdue = parts_.config.heartbeat.interval * 3 / 2;
-    const bool may_go =
-        longest_silent &&
-        stalls_.silence(sessions_.at(*longest_silent).last_heartbeat, now) > overdue;
-    if (oldest_in_grace || may_go) {
-        const LocalSession& local =
-            sessions_.at(oldest_in_grace ? *oldest_in_grace : *longest_silent);
-        const auto found = std::ranges::find(user.record->sessions, local.id, &Session::id);
-        if (found != user.record->sessions.end()) {
+    if (longest_silent && stalls_.silence(sessions_.at(*longest_silent).last_heartbeat,
+                                          parts_.clock.now()) > overdue) {
+        const LocalSession& local = sessions_.at(*longest_silent);
+        const auto found = std::ranges::find(sessions, local.id, &Session::id);
+        if (found != sessions.end()) {
             return Displaced{*found, last_sign_of(local)};
         }
     }
@@ -219,6 +238,7 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     local.user = user;
     local.connection = request.connection;
     local.id = session.id;
+    local.epoch = session.epoch;
     local.last_heartbeat = now;
     local.last_activity = now;
     local.reported_activity = session.active_rank > 0;
@@ -256,6 +276,7 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         LocalSession& local = sessions_.at(local_id);
         local.user = slot;
         local.id = session.id;
+        local.epoch = session.epoch;
         local.last_heartbeat = parts_.clock.now();
         local.last_activity = local.last_heartbeat;
         local.reported_activity = session.active_rank > 0;

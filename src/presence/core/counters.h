@@ -25,15 +25,19 @@ enum class Cause : std::uint8_t {
     status,
     status_expiry,
     privacy,
-    restart,  ///< Found in the journal of the life before.
+    restart,     ///< Found in the journal of the life before.
+    node_death,  ///< Another node died and left its session.
+    assertion,   ///< Stated to the store again.
+    rejoin,      ///< Others had ended it, but it lives.
 };
-inline constexpr std::size_t kCauses = 17;
+inline constexpr std::size_t kCauses = 20;
 
 [[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
     constexpr std::array<std::string_view, kCauses> kNames{
-        "connect",   "resume", "close",         "grace_over",    "goodbye", "silence",
-        "displaced", "kicked", "revoked",       "token_expired", "erased",  "activity",
-        "idle",      "status", "status_expiry", "privacy",       "restart"};
+        "connect", "resume",    "close",      "grace_over", "goodbye",
+        "silence", "displaced", "kicked",     "revoked",    "token_expired",
+        "erased",  "activity",  "idle",       "status",     "status_expiry",
+        "privacy", "restart",   "node_death", "assertion",  "rejoin"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -66,6 +70,8 @@ struct CoreCounters {
     std::uint64_t journal_written = 0;
     std::uint64_t journal_failures = 0;
     std::uint64_t clock_steps = 0;
+    std::uint64_t kept_here = 0;  ///< Settled while the shared store could not be reached.
+    std::uint64_t orphaned = 0;   ///< Sessions that others had ended while this node slept.
 };
 
 }  // namespace presence

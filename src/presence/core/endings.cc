@@ -143,7 +143,9 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
         }
         co_return true;
     }
-    co_return false;
+    Result<bool> ended =
+        co_await end_elsewhere(entered.slot(), session, Cause::kicked, EndReason::kicked);
+    co_return ended;
 }
 
 Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason reason) {
@@ -161,6 +163,10 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
             co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
         }
     }
+    Result<bool> elsewhere = co_await end_elsewhere(entered.slot(), std::nullopt, cause, reason);
+    if (!elsewhere) {
+        co_return elsewhere.error();
+    }
     co_return true;
 }
 
@@ -171,9 +177,11 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     for (const SlotId local : locals) {
         cut_off(sessions_.at(local), EndReason::erased);
     }
+    users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
+    auto ended = std::make_shared<std::vector<Session>>();
     // All in one step, so that watchers hear of one end, and nothing in it of what is erased.
-    Change edit = [](Draft& draft) {
-        draft.sessions.clear();
+    Change edit = [ended](Draft& draft) {
+        *ended = std::exchange(draft.sessions, {});
         const std::uint64_t revision = draft.declared.revision;
         draft.declared = {};
         draft.declared.revision = revision;
@@ -193,6 +201,7 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     if (!settled) {
         co_return settled.error();
     }
+    tell_holders(slot, *ended, EndReason::erased);
     entered.user().deferred.reset();
     co_return true;
 }

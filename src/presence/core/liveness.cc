@@ -105,6 +105,10 @@ void PresenceService::tick() {
         wall_offset_ = offset;
         users_.for_each([&](SlotId slot, User&) { file_user_at(slot, now); });
     }
+    if (!orphans_.empty() && now >= orphans_due_) {
+        orphans_due_ = now + kRetry;
+        look_for_returns();
+    }
     wheel_.advance(now, [&](const WheelItem& item, std::uint32_t at) {
         if (item.is_user) {
             visit_user(item.id, at, now);

@@ -9,16 +9,6 @@
 
 namespace presence {
 
-namespace {
-
-/// How long the store keeps a record without sessions: over two hours, after which the floor of
-/// versions lies above all that was ever told of it (RULINGS 3).
-constexpr Millis kKeepRecord{7'500'000};
-/// Losing a race that often in a row is no race any more.
-constexpr int kSettleAttempts = 8;
-
-}  // namespace
-
 PresenceService::PresenceService(const ServiceParts& parts)
     : parts_(parts),
       wheel_(kTick, parts.clock.now()),
@@ -27,7 +17,7 @@ PresenceService::PresenceService(const ServiceParts& parts)
 
 Session* PresenceService::Draft::find(const SessionId& id) {
     const auto found = std::ranges::find(sessions, id, &Session::id);
-    return found == sessions.end() ? nullptr : &*found;
+    return found == sessions.end() || found->node != self ? nullptr : &*found;
 }
 
 PresenceService::Entered::~Entered() {
@@ -65,157 +55,8 @@ void PresenceService::close_if_idle(SlotId slot) {
     }
 }
 
-Task<Result<bool>> PresenceService::ensure_record(SlotId slot) {
-    if (users_.at(slot).loaded) {
-        co_return true;
-    }
-    UserId id = users_.at(slot).id;
-    Result<UserRecordRef> record = co_await record_of(std::move(id));
-    if (!record) {
-        co_return record.error();
-    }
-    User& user = users_.at(slot);
-    user.record = std::move(*record);
-    user.loaded = true;
-    co_return true;
-}
-
 std::uint64_t PresenceService::floor_now() const {
     return std::max(version_floor_, rules::version_floor(parts_.clock.wall_now()));
-}
-
-std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime now,
-                                                     rules::Transition& transition) const {
-    const UserRecord& before = *user.record;
-    if (draft.declared.expires_at && *draft.declared.expires_at <= now) {
-        draft.declared.status = DeclaredStatus::automatic;
-        draft.declared.expires_at.reset();
-    }
-    draft.declared.custom = unless_over(draft.declared.custom, now);
-    const rules::Merged merged =
-        rules::merge(draft.declared, draft.sessions, parts_.config.presence.merge, now);
-    transition = rules::advance(before.presence, merged, draft.declared,
-                                {now, floor_now(), draft.last_sign});
-    Presence& after = transition.after;
-    after.doubtful = draft.doubtful && !draft.sessions.empty() &&
-                     std::ranges::none_of(draft.sessions, [](const Session& session) {
-                         return session.counts && !session.grace_until;
-                     });
-    const bool forgets = draft.erased && after.last_seen.has_value();
-    if (forgets) {
-        after.last_seen.reset();
-    }
-    // Whoever was shown `unknown`, or what is now erased, must hear, though the faces may be the
-    // same as before.
-    const auto differs = [&](const Face& old_face, const Face& face) {
-        return forgets || before.presence.doubts(old_face) != after.doubts(face);
-    };
-    if (!transition.shown_changed && differs(before.presence.shown, after.shown)) {
-        after.shown_version = rules::next_version(after.shown_version, floor_now());
-        transition.shown_changed = true;
-    }
-    if (!transition.own_changed && differs(before.presence.own, after.own)) {
-        after.own_version = rules::next_version(after.own_version, floor_now());
-        transition.own_changed = true;
-    }
-    if (draft.sessions == before.sessions && after.declared == before.presence.declared &&
-        !transition.shown_changed && !transition.own_changed) {
-        return nullptr;
-    }
-    auto record = std::make_shared<UserRecord>();
-    record->presence = after;
-    record->last_sign = after.own.status == Status::offline ? WallTime{} : draft.last_sign;
-    record->sessions = std::move(draft.sessions);
-    record->commit = before.commit + 1;
-    record->rules_revision = before.rules_revision;
-    record->untold_until = before.untold_until;
-    return record;
-}
-
-Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change change) {
-    ++parts_.counters.settles[static_cast<std::size_t>(cause)];
-    for (int attempt = 0; attempt < kSettleAttempts; ++attempt) {
-        Result<bool> ready = co_await ensure_record(slot);
-        if (!ready) {
-            co_return ready.error();
-        }
-        const UserRecordRef before = users_.at(slot).record;
-        Draft draft{before->sessions, before->presence.declared, before->last_sign,
-                    before->presence.doubtful, false};
-        change(draft);
-        rules::Transition transition;
-        std::shared_ptr<UserRecord> record =
-            draw_up(users_.at(slot), std::move(draft), parts_.clock.wall_now(), transition);
-        if (!record) {
-            co_return false;
-        }
-        Announcement plan = plan_announcement(users_.at(slot), *record, transition);
-        const UserId id = users_.at(slot).id;
-        Result<CommitOutcome> outcome =
-            co_await parts_.sessions.commit(id, before->commit, record, kKeepRecord, plan.event);
-        if (!outcome) {
-            ++parts_.counters.store_failures;
-            co_return outcome.error();
-        }
-        if (*outcome == CommitOutcome::committed) {
-            users_.at(slot).record = record;
-            if (plan.window) {
-                users_.at(slot).flap = std::move(plan.window);
-                ++(plan.event ? parts_.counters.announced : parts_.counters.held_back);
-            }
-            after_commit(users_.at(slot), cause, before, transition);
-            file_user(slot);
-            co_return true;
-        }
-        ++parts_.counters.conflicts;
-        users_.at(slot).loaded = false;
-    }
-    co_return Error{ErrorCode::conflict, "the user is being changed from elsewhere", 1000, 0};
-}
-
-void PresenceService::after_commit(User& user, Cause cause, const UserRecordRef& before,
-                                   const rules::Transition& transition) {
-    if (transition.shown_changed) {
-        ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
-    }
-    const Presence& presence = user.record->presence;
-    const bool left =
-        before->presence.own.status != Status::offline && presence.own.status == Status::offline;
-    std::vector<JournalEntry> ended = journal_difference(user, before);
-    if (transition.ended || left) {
-        // A session stands in the journal until the database has the end of it: a crash between
-        // the two would lose when its person was last seen.
-        parts_.last_seen.note({user.id, presence.last_seen, presence.own_version,
-                               presence.shown_version, parts_.clock.wall_now()},
-                              std::move(ended));
-    } else {
-        for (JournalEntry& entry : ended) {
-            parts_.journal->note(std::move(entry));
-        }
-    }
-    log::debug("settled", "user={} cause={} status={} version={}", log::quoted(user.id.text),
-               name(cause), wire_name(presence.own.status), presence.own_version.value);
-}
-
-std::vector<JournalEntry> PresenceService::journal_difference(const User& user,
-                                                              const UserRecordRef& before) {
-    std::vector<JournalEntry> ended;
-    if (parts_.journal == nullptr) {
-        return ended;
-    }
-    for (const Session& session : user.record->sessions) {
-        const auto old = std::ranges::find(before->sessions, session.id, &Session::id);
-        if (old == before->sessions.end() || !(*old == session)) {
-            parts_.journal->note({user.id, session.id, session});
-        }
-    }
-    for (const Session& session : before->sessions) {
-        if (std::ranges::find(user.record->sessions, session.id, &Session::id) ==
-            user.record->sessions.end()) {
-            ended.push_back({user.id, session.id, std::nullopt});
-        }
-    }
-    return ended;
 }
 
 Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {

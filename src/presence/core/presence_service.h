@@ -9,11 +9,13 @@
 #include "presence/core/journal_writer.h"
 #include "presence/core/last_seen_writer.h"
 #include "presence/core/limits.h"
+#include "presence/core/node_view.h"
 #include "presence/core/profile_cache.h"
 #include "presence/core/stall_log.h"
 #include "presence/core/status_change.h"
 #include "presence/core/timing_wheel.h"
 #include "presence/core/user_table.h"
+#include "presence/model/end_reason.h"
 #include "presence/ports/presence_bus.h"
 #include "presence/ports/profile_store.h"
 #include "presence/ports/session_journal.h"
@@ -26,9 +28,6 @@
 #include <vector>
 
 namespace presence {
-
-/// Why a session's connection must go. The gateway turns it into a close code.
-enum class EndReason : std::uint8_t { replaced, displaced, silence, kicked, erased, revoked };
 
 /// Holds the connections of sessions: the gateway on the same thread. Neither call may call back
 /// into the service.
@@ -81,6 +80,7 @@ struct ServiceParts {
     const CoreConfig& config;
     const Limits& limits;
     CoreCounters& counters;
+    const NodeView& nodes;
 };
 
 /// The sessions of the users whose home is this thread, and the one door through which every
@@ -147,6 +147,31 @@ public:
     /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
+    // --- Other nodes, in sharing.cc ---------------------------------------------------------
+
+    /// Another node took a session of this one over, or ended it: its connection goes.
+    void session_taken(const SessionTaken& taken);
+
+    /// Ends, by what a dead node's last renewal says, the sessions of `users` that it left and
+    /// whose grace is over (DESIGN rule 32). All users have their home here.
+    [[nodiscard]] Task<Result<bool>> settle_death(std::vector<UserId> users, NodeId node,
+                                                  WallTime died_at);
+
+    /// States to the store again what this thread holds of `users` (DESIGN rules 30, 31).
+    /// @param lost  The store lost what was written last: versions go above all that was told.
+    [[nodiscard]] Task<Result<bool>> assert_again(std::vector<UserId> users, bool lost);
+
+    /// This node goes by another name from now on (NodeView::self), as the others have settled its
+    /// death: a session counts again from its first sign of life after `last_vouched`.
+    void renamed(MonoTime last_vouched);
+
+    /// Users with sessions on this thread, or with changes that the store has not got.
+    [[nodiscard]] std::vector<UserId> users_here();
+    /// The commit counter of the user's record as it stands here; 0 where nothing is sure.
+    [[nodiscard]] std::uint64_t commit_here(const UserId& user);
+    /// The record of a user who has sessions here, whatever the store says; else null.
+    [[nodiscard]] UserRecordRef record_here(const UserId& user);
+
     // --- Time -------------------------------------------------------------------------------
 
     /// Called about every `kTick`, after what the sockets hold was read.
@@ -172,11 +197,17 @@ private:
         std::vector<Session> sessions;
         DeclaredState declared;
         WallTime last_sign;
+        NodeId self;
+        std::uint64_t commit = 0;  ///< Of the record that it begins with.
         bool doubtful = false;
-        bool erased = false;  ///< Nothing that was stored may be told any more.
+        bool erased = false;   ///< Nothing that was stored may be told any more.
+        bool refused = false;  ///< The change cannot be made of this record any more.
+        /// A session of this node.
         [[nodiscard]] Session* find(const SessionId& id);
     };
     using Change = UniqueFunction<void(Draft&)>;
+    using ManyChange = UniqueFunction<void(const User&, Draft&)>;
+    class Entered;
 
     /// Holds a user's lock and keeps the entry in place; closes it if nothing is left of it.
     class Entered {
@@ -209,7 +240,23 @@ private:
 
     /// The one door. The user's lock is held. Applies `change` to what stands, derives, commits if
     /// anything differs, announces, and writes what is durable. False: nothing differed.
+    ///
+    /// Where the store is shared and cannot be reached, what was changed stands here, is told here,
+    /// and is stated to the store by assert_again (DESIGN rule 30).
+    /// @retval ErrorCode::conflict  The change refused what it found, or others were faster too
+    ///                              often.
     [[nodiscard]] Task<Result<bool>> settle(SlotId user, Cause cause, Change change);
+    /// The same for many users with one read and one write, from what the store has.
+    [[nodiscard]] Task<Result<bool>> settle_many(std::vector<UserId> users, Cause cause,
+                                                 ManyChange change);
+
+    // The steps of it, in settle.cc
+    struct Prepared;
+    /// Empty: nothing differs, or the change refused.
+    [[nodiscard]] std::optional<Prepared> prepare(SlotId user, Change& change, bool& refused);
+    [[nodiscard]] static Commit commit_of(const UserId& user, const Prepared& next);
+    void finish(SlotId user, Cause cause, Prepared& next);
+    void keep_here(SlotId user, Cause cause, Prepared& next);
     /// The record that `draft` makes; null where it is the one that stands.
     [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
                                                       rules::Transition& transition) const;
@@ -228,8 +275,38 @@ private:
                                                  const rules::Transition& transition) const;
     void announce_pending(User& user, MonoTime now);
 
+    struct Prepared {
+        UserRecordRef before;
+        std::shared_ptr<UserRecord> record;
+        rules::Transition transition;
+        Announcement plan;
+    };
+
+    // Several nodes, in sharing.cc
+    /// A session that others ended or this node no longer vouches for, until its client shows life.
+    struct Orphan {
+        SlotId local;
+        Session session;
+        MonoTime since;
+    };
+    [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
+    [[nodiscard]] Task<Result<bool>> reload(const std::vector<Entered>& entered);
+    void take_record(SlotId user, UserRecordRef stored);
+    /// Finds out which sessions here others have taken over or ended.
+    void reconcile(SlotId user, const UserRecordRef& before);
+    void orphan(SlotId local, const Session& session);
+    void look_for_returns();
+    Detached rejoin(SlotId local, Session session);
+    /// Ends sessions that other nodes hold: all, or one. False: there are none.
+    [[nodiscard]] Task<Result<bool>> end_elsewhere(SlotId user, std::optional<SessionId> only,
+                                                   Cause cause, EndReason reason);
+    void tell_holders(SlotId user, const std::vector<Session>& ended, EndReason reason);
+
     // Attaching, in attach.cc
     [[nodiscard]] Task<Result<Attachment>> attach_locked(AttachRequest request);
+    /// @retval ErrorCode::conflict  The record was changed meanwhile by others.
+    [[nodiscard]] Task<Result<Attachment>> take_place(SlotId slot, const AttachRequest& request,
+                                                      MonoTime asked_at);
     /// Whether the token still stands; the record is held afterwards.
     [[nodiscard]] Task<Result<bool>> admit(SlotId slot, UserId user,
                                            std::optional<WallTime> token_issued_at);
@@ -284,6 +361,8 @@ private:
     TimingWheel<WheelItem> wheel_;
     StallLog stalls_;
     Millis wall_offset_{0};
+    std::vector<Orphan> orphans_;
+    MonoTime orphans_due_;
 };
 
 }  // namespace presence

@@ -3,6 +3,8 @@
 #include "presence/model/presence.h"
 #include "presence/model/privacy.h"
 
+#include <algorithm>
+
 namespace presence {
 
 /// The record of a user of whom the session store knows nothing: where the database left them.
@@ -16,6 +18,11 @@ namespace presence {
         record->rules_revision = profile->revision;
     }
     return record;
+}
+
+/// Larger than the last, and also where the last is not known (RULINGS 28).
+[[nodiscard]] inline Epoch next_epoch(Epoch known, WallTime now) {
+    return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};
 }
 
 /// Whether a token issued then is among those that were revoked; one that does not say when is

@@ -43,8 +43,8 @@ struct Shard {
           cache(parts.clock, parts.profiles, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
-                   cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits,
-                   counters}),
+                   cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
+                   nodes}),
           reader(parts.clock, cache, parts.sessions, parts.config),
           editor(parts.profiles, cache, parts.bus, parts.limits),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters) {}
@@ -57,6 +57,7 @@ struct Shard {
     const Limits& limits;
     PresenceBus& bus;
     CoreCounters counters;
+    NodeView nodes;
     ProfileCache cache;
     LastSeenWriter last_seen;
     PresenceService service;

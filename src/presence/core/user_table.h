@@ -22,14 +22,16 @@ struct LocalSession {
     SlotId user;
     SlotId connection;  ///< Empty while in grace.
     SessionId id;
+    Epoch epoch;
     MonoTime last_heartbeat;
     MonoTime last_activity;
     MonoTime pinged_at;
     MonoTime lost_at;              ///< With no connection: when the grace began.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
     bool reported_activity = false;
-    bool idle = false;    ///< As in the record.
-    bool ending = false;  ///< An end is under way: signs of life come too late.
+    bool idle = false;      ///< As in the record.
+    bool orphaned = false;  ///< Counts as nothing until it shows life (RULINGS 32).
+    bool ending = false;    ///< An end is under way: signs of life come too late.
 };
 
 /// A status change that came too fast and waits for its bucket (RULINGS 12).
@@ -55,6 +57,7 @@ struct User {
     UserId id;
     UserRecordRef record;  ///< As last committed or read; null: not read yet, or none.
     bool loaded = false;
+    bool ahead = false;  ///< `record` has what the store has not.
     AsyncLock lock;
     std::vector<SlotId> sessions;
     std::unique_ptr<FlapWindow> flap;

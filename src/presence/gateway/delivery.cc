@@ -99,6 +99,10 @@ void Gateway::close(SlotId id, CloseReason reason, bool keep_session) {
     server_->close(net, info.code, info.word);
 }
 
+void Gateway::on_session_taken(const SessionTaken& taken) {
+    parts_.shard.service.session_taken(taken);
+}
+
 void Gateway::end_connection(SlotId id, EndReason reason) {
     close(id, close_reason_for(reason), false);
 }

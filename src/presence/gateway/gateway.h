@@ -116,6 +116,7 @@ public:
     void on_presence(const PresenceEventRef& event) override;
     void on_profile_changed(const UserId& user, std::uint64_t revision) override;
     void on_signal(const SignalRef& signal) override;
+    void on_session_taken(const SessionTaken& taken) override;
 
 private:
     enum class TimerKind : std::uint8_t { hello, token_warning, token_end, slow, drain };

@@ -50,6 +50,7 @@ using ResumeHash = std::array<std::uint8_t, 16>;
 struct Session {
     SessionId id;
     Epoch epoch;
+    NodeId node;  ///< Vouches for it, and holds its connection if there is one.
     ResumeHash resume_hash{};
     Device device;
     WallTime connected_at;

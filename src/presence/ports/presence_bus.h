@@ -2,6 +2,7 @@
 
 #include "presence/base/result.h"
 #include "presence/base/task.h"
+#include "presence/model/end_reason.h"
 #include "presence/model/presence.h"
 
 #include <cstdint>
@@ -22,6 +23,17 @@ struct SignalMessage {
 
 using SignalRef = std::shared_ptr<const SignalMessage>;
 
+/// A session that was taken over or ended by a node that does not hold it. The record has it
+/// already; the holder has a connection to close. One that is lost is found out by the holder's
+/// next commit or check.
+struct SessionTaken {
+    NodeId holder;
+    UserId user;
+    SessionId session;
+    Epoch epoch;  ///< Of the session that the holder has: a later one is not meant.
+    EndReason reason = EndReason::replaced;
+};
+
 /// Carries changes to the gateways that asked for them. Delivery is at most once and in order per
 /// user; who needs certainty reads the store after subscribing.
 ///
@@ -40,6 +52,8 @@ public:
         virtual void on_profile_changed(const UserId& user, std::uint64_t revision) = 0;
         /// A signal for a user whose sessions this thread may hold.
         virtual void on_signal(const SignalRef& signal) = 0;
+        /// A session of a user whose home this is has gone elsewhere.
+        virtual void on_session_taken(const SessionTaken& taken) = 0;
     };
 
     virtual ~PresenceBus() = default;
@@ -54,8 +68,12 @@ public:
 
     /// Tells the subscribers of `event->user`, this endpoint included if it subscribed.
     virtual void publish(PresenceEventRef event) = 0;
+    /// Tells only those on this node: while it may not speak for its sessions, or nobody hears it.
+    virtual void publish_here(PresenceEventRef event) = 0;
     virtual void publish_profile_changed(const UserId& user, std::uint64_t revision) = 0;
     virtual void publish_signal(SignalRef signal) = 0;
+    /// Tells the home thread of the user on the node that held the session.
+    virtual void publish_session_taken(SessionTaken taken) = 0;
 };
 
 }  // namespace presence

@@ -14,6 +14,16 @@ namespace presence {
 enum class CommitOutcome : std::uint8_t {
     committed,
     conflict,  ///< Someone committed first: read again, settle again.
+    fenced,    ///< Others have settled this node's death: it may write no more under that name.
+};
+
+/// A record that is to take the place of another.
+struct Commit {
+    UserId user;
+    std::uint64_t expected = 0;  ///< Commit counter of the record it was made from; 0: of none.
+    UserRecordRef record;        ///< Its commit counter is larger.
+    Millis keep{0};              ///< A record without sessions is dropped that long after this.
+    PresenceEventRef event;      ///< Published in the same step; null: nothing is told.
 };
 
 /// The shared, fast, forgetful memory of who is attached and what they look like. It keeps
@@ -25,21 +35,24 @@ class SessionStore {
 public:
     virtual ~SessionStore() = default;
 
+    /// In whose name is committed from now on; without it in that of a node that is alone, which
+    /// nobody fences.
+    virtual void set_node(NodeId node) = 0;
+
     /// The records of `users`, in that order; null where there is none.
     /// @retval ErrorCode::unavailable  Nobody can tell: show `unknown`, never offline.
     [[nodiscard]] virtual Task<Result<std::vector<UserRecordRef>>> load(
         std::vector<UserId> users) = 0;
 
-    /// Replaces the record of `user` if its commit counter still is `expected` (0: there is none),
-    /// and in the same step publishes `event` if one is given. `record->commit` must be larger
-    /// than `expected`.
-    ///
-    /// A record with no sessions is dropped once `keep` has passed since its last commit; one with
-    /// sessions stays.
+    /// Replaces the user's record if it still is the one expected, and publishes the event in the
+    /// same step. A record with sessions stays.
     /// @retval ErrorCode::unavailable  Whether it was written is unknown.
-    [[nodiscard]] virtual Task<Result<CommitOutcome>> commit(UserId user, std::uint64_t expected,
-                                                             UserRecordRef record, Millis keep,
-                                                             PresenceEventRef event) = 0;
+    [[nodiscard]] virtual Task<Result<CommitOutcome>> commit(Commit commit) = 0;
+
+    /// The same for many users, each by itself: one outcome each, in that order. A store at the
+    /// end of a wire needs one command a partition for it.
+    [[nodiscard]] virtual Task<Result<std::vector<CommitOutcome>>> commit_many(
+        std::vector<Commit> commits) = 0;
 
     /// Removes the record of `user` whatever it holds. For the erasure of a user.
     [[nodiscard]] virtual Task<Result<bool>> erase(UserId user) = 0;

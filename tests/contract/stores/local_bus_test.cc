@@ -23,6 +23,7 @@ public:
     T run(int /*thread*/, Task<T> task) {
         return run_until_complete(scheduler_, std::move(task));
     }
+    NodeId node(int /*thread*/) const { return NodeId{1}; }
     void settle() { scheduler_.run_ready(); }
 
 private:

@@ -25,7 +25,9 @@ public:
         events_.push_back(std::move(event));
     }
     void publish_profile_changed(const UserId& /*user*/, std::uint64_t /*revision*/) override {}
+    void publish_here(PresenceEventRef /*event*/) override {}
     void publish_signal(SignalRef /*signal*/) override {}
+    void publish_session_taken(SessionTaken /*taken*/) override {}
 
     std::vector<PresenceEventRef> events() const {
         const std::lock_guard lock(mutex_);
@@ -75,7 +77,7 @@ TEST(MemorySessions, KeepsThePointerAndMakesNoCopy) {
     VirtualClock clock;
     MemorySessions shared(clock);
     const UserRecordRef given = record(1);
-    ASSERT_EQ(shared.commit(UserId("ada"), 0, given, Millis{1000}, nullptr, nullptr),
+    ASSERT_EQ(shared.commit({UserId("ada"), 0, given, Millis{1000}, nullptr}, nullptr),
               CommitOutcome::committed);
     EXPECT_EQ(shared.load(UserId("ada")), given);
 }
@@ -87,7 +89,7 @@ TEST(MemorySessions, OldRecordsLeaveMemoryAFewAtEachCall) {
     MemorySessions shared(clock);
     for (std::uint64_t i = 0; i < kUsers; ++i) {
         const bool stays = i % 10 == 0;
-        ASSERT_EQ(shared.commit(numbered(i), 0, record(1, stays), kKeep, nullptr, nullptr),
+        ASSERT_EQ(shared.commit({numbered(i), 0, record(1, stays), kKeep, nullptr}, nullptr),
                   CommitOutcome::committed);
     }
     ASSERT_EQ(shared.size(), kUsers);
@@ -107,7 +109,7 @@ TEST(MemorySessions, AUserWhoComesAndGoesTakesOnePlaceInTheQueueOfDeadlines) {
     MemorySessions shared(clock);
     for (std::uint64_t i = 0; i < kTimes; ++i) {
         ASSERT_EQ(
-            shared.commit(UserId("ada"), i, record(i + 1, i % 2 == 0), kKeep, nullptr, nullptr),
+            shared.commit({UserId("ada"), i, record(i + 1, i % 2 == 0), kKeep, nullptr}, nullptr),
             CommitOutcome::committed);
         clock.pass(Millis{10});
     }
@@ -130,7 +132,7 @@ TEST(MemorySessions, ALostAnswerIsAWriteThatWasDone) {
     event->user = UserId("ada");
     shared.faults().set_loses_answers(true);
     const auto committed =
-        run_until_complete(store.commit(UserId("ada"), 0, record(1), Millis{1000}, event));
+        run_until_complete(store.commit({UserId("ada"), 0, record(1), Millis{1000}, event}));
     EXPECT_EQ(committed.error().code, ErrorCode::unavailable);
     EXPECT_EQ(shared.load(UserId("ada"))->commit, 1U);
     EXPECT_EQ(bus.events().size(), 1U);
@@ -143,7 +145,7 @@ TEST(MemorySessions, ASlowStoreAnswersLater) {
     MemorySessionStore store(shared, nullptr, &scheduler);
     shared.faults().set_delay(Millis{300});
     const auto outcome =
-        start_task(store.commit(UserId("ada"), 0, record(1), Millis{1000}, nullptr));
+        start_task(store.commit({UserId("ada"), 0, record(1), Millis{1000}, nullptr}));
     scheduler.advance(Millis{299});
     EXPECT_FALSE(outcome->has_value());
     scheduler.advance(Millis{1});
@@ -171,7 +173,7 @@ TEST(MemorySessions, NoCommitOfManyThreadsIsLostAndEventsLeaveInTheirOrder) {
                 event->user = user;
                 event->presence.own_version = Version{expected + 1};
                 const auto outcome = run_until_complete(
-                    store.commit(user, expected, record(expected + 1), Millis{1000}, event));
+                    store.commit({user, expected, record(expected + 1), Millis{1000}, event}));
                 if (outcome.value() == CommitOutcome::committed) {
                     break;
                 }

@@ -317,7 +317,7 @@ TEST(Attach, ACommitFromElsewhereIsNotOverwritten) {
     Session foreign = before->sessions.at(0);
     foreign.id = SessionId("elsewhere");
     changed->sessions.push_back(foreign);
-    ASSERT_EQ(world.sessions.commit(kAnn, before->commit, changed, 1h, nullptr, nullptr),
+    ASSERT_EQ(world.sessions.commit({kAnn, before->commit, changed, 1h, nullptr}, nullptr),
               CommitOutcome::committed);
 
     (void)world.connect("ann");

@@ -24,10 +24,13 @@ public:
         }
         co_return loaded;
     }
-    [[nodiscard]] Task<Result<CommitOutcome>> commit(UserId user, std::uint64_t expected,
-                                                     UserRecordRef record, Millis keep,
-                                                     PresenceEventRef event) override {
-        return below_.commit(std::move(user), expected, std::move(record), keep, std::move(event));
+    void set_node(NodeId node) override { below_.set_node(node); }
+    [[nodiscard]] Task<Result<CommitOutcome>> commit(Commit commit) override {
+        return below_.commit(std::move(commit));
+    }
+    [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
+        std::vector<Commit> commits) override {
+        return below_.commit_many(std::move(commits));
     }
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override {
         return below_.erase(std::move(user));

@@ -154,6 +154,9 @@ public:
         shard_.watches.reconsider(user, viewing);
     }
     void on_signal(const SignalRef&) override {}
+    void on_session_taken(const SessionTaken& taken) override {
+        shard_.service.session_taken(taken);
+    }
 
     /// What the bus brought to this thread.
     std::vector<PresenceEventRef> events;

@@ -19,8 +19,10 @@ public:
     [[nodiscard]] Task<Result<bool>> subscribe(std::vector<UserId> users) override;
     void unsubscribe(const UserId& user) override;
     void publish(PresenceEventRef event) override;
+    void publish_here(PresenceEventRef event) override { publish(std::move(event)); }
     void publish_profile_changed(const UserId& user, std::uint64_t revision) override;
     void publish_signal(SignalRef signal) override;
+    void publish_session_taken(SessionTaken taken) override;
 
     [[nodiscard]] std::size_t subscribed_users() const { return subscribers_.size(); }
 
@@ -162,6 +164,15 @@ void LocalBus::Endpoint::publish_signal(SignalRef signal) {
     home.thread_.post([&home, signal = std::move(signal)] {
         if (home.receiver_ != nullptr) {
             home.receiver_->on_signal(signal);
+        }
+    });
+}
+
+void LocalBus::Endpoint::publish_session_taken(SessionTaken taken) {
+    Endpoint& home = home_of(taken.user);
+    home.thread_.post([&home, taken = std::move(taken)] {
+        if (home.receiver_ != nullptr) {
+            home.receiver_->on_session_taken(taken);
         }
     });
 }

@@ -2,6 +2,7 @@
 
 #include "presence/base/assert.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace presence {
@@ -18,28 +19,26 @@ UserRecordRef MemorySessions::load(const UserId& user) {
     return found->second.record;
 }
 
-CommitOutcome MemorySessions::commit(const UserId& user, std::uint64_t expected,
-                                     UserRecordRef record, Millis keep, PresenceEventRef event,
-                                     PresenceBus* bus) {
-    PRESENCE_ASSERT(record && record->commit > expected);
-    PRESENCE_ASSERT(!event || event->user == user);
+CommitOutcome MemorySessions::commit(Commit commit, PresenceBus* bus) {
+    PRESENCE_ASSERT(commit.record && commit.record->commit > commit.expected);
+    PRESENCE_ASSERT(!commit.event || commit.event->user == commit.user);
     const MonoTime now = clock_.now();
-    Stripe& stripe = stripe_of(user);
+    Stripe& stripe = stripe_of(commit.user);
     const std::lock_guard lock(stripe.mutex);
     drop_some(stripe, now);
-    const auto found = stripe.entries.find(user);
+    const auto found = stripe.entries.find(commit.user);
     const bool exists = found != stripe.entries.end() && found->second.over_at > now;
-    if ((exists ? found->second.record->commit : 0) != expected) {
+    if ((exists ? found->second.record->commit : 0) != commit.expected) {
         return CommitOutcome::conflict;
     }
-    Entry& entry = found != stripe.entries.end() ? found->second : stripe.entries[user];
-    entry.over_at = record->sessions.empty() ? now + keep : kNever;
-    entry.record = std::move(record);
+    Entry& entry = found != stripe.entries.end() ? found->second : stripe.entries[commit.user];
+    entry.over_at = commit.record->sessions.empty() ? now + commit.keep : kNever;
+    entry.record = std::move(commit.record);
     if (entry.over_at != kNever && entry.filed_at == kNever) {
-        file(stripe, user, entry);
+        file(stripe, commit.user, entry);
     }
-    if (event && bus != nullptr) {
-        bus->publish(std::move(event));
+    if (commit.event && bus != nullptr) {
+        bus->publish(std::move(commit.event));
     }
     return CommitOutcome::committed;
 }
@@ -48,6 +47,48 @@ void MemorySessions::erase(const UserId& user) {
     Stripe& stripe = stripe_of(user);
     const std::lock_guard lock(stripe.mutex);
     stripe.entries.erase(user);
+}
+
+void MemorySessions::entomb(NodeId node, std::uint32_t partition) {
+    const std::lock_guard lock(tombs_mutex_);
+    tombs_.emplace(node, partition);
+    has_tombs_ = true;
+}
+
+bool MemorySessions::is_entombed(NodeId node, std::uint32_t partition) const {
+    if (!has_tombs_) {
+        return false;
+    }
+    const std::lock_guard lock(tombs_mutex_);
+    return tombs_.contains({node, partition});
+}
+
+std::vector<UserId> MemorySessions::users_of(NodeId node, std::uint32_t partition,
+                                             std::size_t limit) const {
+    std::vector<UserId> users;
+    for (const Stripe& stripe : stripes_) {
+        const std::lock_guard lock(stripe.mutex);
+        for (const auto& [user, entry] : stripe.entries) {
+            if (users.size() < limit && partition_of(user) == partition &&
+                std::ranges::find(entry.record->sessions, node, &Session::node) !=
+                    entry.record->sessions.end()) {
+                users.push_back(user);
+            }
+        }
+    }
+    std::ranges::sort(users);  // So that a simulation repeats.
+    return users;
+}
+
+void MemorySessions::lose_all() {
+    for (Stripe& stripe : stripes_) {
+        const std::lock_guard lock(stripe.mutex);
+        stripe.entries.clear();
+        stripe.deadlines = {};
+    }
+    const std::lock_guard lock(tombs_mutex_);
+    tombs_.clear();
+    has_tombs_ = false;
 }
 
 std::size_t MemorySessions::size() const {
@@ -113,21 +154,39 @@ Task<Result<std::vector<UserRecordRef>>> MemorySessionStore::load(std::vector<Us
     co_return records;
 }
 
-Task<Result<CommitOutcome>> MemorySessionStore::commit(UserId user, std::uint64_t expected,
-                                                       UserRecordRef record, Millis keep,
-                                                       PresenceEventRef event) {
+CommitOutcome MemorySessionStore::commit_now(Commit commit) {
+    return shared_.is_entombed(node_, MemorySessions::partition_of(commit.user))
+               ? CommitOutcome::fenced
+               : shared_.commit(std::move(commit), bus_);
+}
+
+Task<Result<CommitOutcome>> MemorySessionStore::commit(Commit commit) {
+    std::vector<Commit> one;
+    one.push_back(std::move(commit));
+    Result<std::vector<CommitOutcome>> outcomes = co_await commit_many(std::move(one));
+    if (!outcomes) {
+        co_return outcomes.error();
+    }
+    co_return outcomes->front();
+}
+
+Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
+    std::vector<Commit> commits) {
     if (slow()) {
         co_await wait_for(*scheduler_, shared_.faults().delay());
     }
     if (shared_.faults().unavailable()) {
         co_return StoreFaults::error("session store");
     }
-    const CommitOutcome outcome =
-        shared_.commit(user, expected, std::move(record), keep, std::move(event), bus_);
+    std::vector<CommitOutcome> outcomes;
+    outcomes.reserve(commits.size());
+    for (Commit& commit : commits) {
+        outcomes.push_back(commit_now(std::move(commit)));
+    }
     if (shared_.faults().loses_answers()) {
         co_return StoreFaults::error("session store");
     }
-    co_return outcome;
+    co_return outcomes;
 }
 
 Task<Result<bool>> MemorySessionStore::erase(UserId user) {

@@ -8,11 +8,14 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <queue>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace presence {
@@ -31,12 +34,23 @@ public:
     /// Null where there is none.
     [[nodiscard]] UserRecordRef load(const UserId& user);
 
-    /// See SessionStore::commit. `event` goes to `bus` (both may be null) before anybody else can
+    /// See SessionStore::commit. The event goes to `bus` (both may be null) before anybody else can
     /// commit this user, so that events leave in the order of the commits.
-    [[nodiscard]] CommitOutcome commit(const UserId& user, std::uint64_t expected,
-                                       UserRecordRef record, Millis keep, PresenceEventRef event,
-                                       PresenceBus* bus);
+    [[nodiscard]] CommitOutcome commit(Commit commit, PresenceBus* bus);
     void erase(const UserId& user);
+
+    // --- For MemoryRegistry -------------------------------------------------------------------
+    static constexpr std::uint32_t kPartitions = 64;
+    [[nodiscard]] static std::uint32_t partition_of(const UserId& user) {
+        return static_cast<std::uint32_t>(IdHash{}(user) % kPartitions);
+    }
+    void entomb(NodeId node, std::uint32_t partition);
+    [[nodiscard]] bool is_entombed(NodeId node, std::uint32_t partition) const;
+    /// Looks at every record: meant for tests and simulation.
+    [[nodiscard]] std::vector<UserId> users_of(NodeId node, std::uint32_t partition,
+                                               std::size_t limit) const;
+    /// What a restart without data does to a store.
+    void lose_all();
 
     /// Records in memory, those that are over but not yet dropped included.
     [[nodiscard]] std::size_t size() const;
@@ -81,6 +95,9 @@ private:
     const Clock& clock_;
     std::array<Stripe, kStripes> stripes_;
     StoreFaults faults_;
+    mutable std::mutex tombs_mutex_;
+    std::set<std::pair<NodeId, std::uint32_t>> tombs_;
+    std::atomic<bool> has_tombs_ = false;
 };
 
 /// One thread's way to the shared records. Completes at once, unless told to be slow.
@@ -91,18 +108,21 @@ public:
     MemorySessionStore(MemorySessions& shared, PresenceBus* bus, Scheduler* for_delays = nullptr)
         : shared_(shared), bus_(bus), scheduler_(for_delays) {}
 
+    void set_node(NodeId node) override { node_ = node; }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
-    [[nodiscard]] Task<Result<CommitOutcome>> commit(UserId user, std::uint64_t expected,
-                                                     UserRecordRef record, Millis keep,
-                                                     PresenceEventRef event) override;
+    [[nodiscard]] Task<Result<CommitOutcome>> commit(Commit commit) override;
+    [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
+        std::vector<Commit> commits) override;
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override;
 
 private:
     [[nodiscard]] bool slow() const;
+    [[nodiscard]] CommitOutcome commit_now(Commit commit);
 
     MemorySessions& shared_;
     PresenceBus* bus_;
     Scheduler* scheduler_;
+    NodeId node_;
 };
 
 }  // namespace presence

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+
+#include <map>
+#include <optional>
+
+namespace presence {
+
+/// What one thread knows of the nodes that share the session store with this one. Kept up to date
+/// by core/cluster_member.h; until then, and for good where nothing is shared, the node is alone.
+struct NodeView {
+    struct Other {
+        WallTime renewed_at;  ///< Last sign of life, by the reference clock.
+        bool alive = true;    ///< Its lease stands.
+    };
+
+    NodeId self;           ///< None: alone, all records are this node's.
+    MonoTime lease_until;  ///< Counted from before the renewal was sent (RULINGS 21).
+    std::map<NodeId, Other> others;
+
+    [[nodiscard]] bool alone() const noexcept { return !self; }
+
+    /// Whether this node may tell others what it thinks (DESIGN rules 30, 32).
+    [[nodiscard]] bool vouches(MonoTime now) const noexcept { return alone() || now < lease_until; }
+
+    /// When `node` was last alive; empty: it still is, or it is not known, as it may just have
+    /// come.
+    [[nodiscard]] std::optional<WallTime> died_at(NodeId node) const {
+        const auto found = others.find(node);
+        if (node == self || found == others.end() || found->second.alive) {
+            return std::nullopt;
+        }
+        return found->second.renewed_at;
+    }
+};
+
+}  // namespace presence

@@ -1,0 +1,263 @@
+// The one door: what a change makes of a user's record, and the commit of it (DESIGN rule 15).
+
+#include "presence/base/log.h"
+#include "presence/core/presence_service.h"
+#include "presence/rules/version.h"
+
+#include <algorithm>
+
+namespace presence {
+
+namespace {
+
+/// How long the store keeps a record without sessions: over two hours, after which the floor of
+/// versions lies above all that was ever told of it (RULINGS 3).
+constexpr Millis kKeepRecord{7'500'000};
+/// Losing a race that often in a row is no race any more.
+constexpr int kSettleAttempts = 8;
+
+Error changed_meanwhile() {
+    return {ErrorCode::conflict, "the user is being changed from elsewhere", 1000, 0};
+}
+
+}  // namespace
+
+std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime now,
+                                                     rules::Transition& transition) const {
+    const UserRecord& before = *user.record;
+    if (draft.declared.expires_at && *draft.declared.expires_at <= now) {
+        draft.declared.status = DeclaredStatus::automatic;
+        draft.declared.expires_at.reset();
+    }
+    draft.declared.custom = unless_over(draft.declared.custom, now);
+    const rules::Merged merged =
+        rules::merge(draft.declared, draft.sessions, parts_.config.presence.merge, now);
+    transition = rules::advance(before.presence, merged, draft.declared,
+                                {now, floor_now(), draft.last_sign});
+    Presence& after = transition.after;
+    after.doubtful = draft.doubtful && !draft.sessions.empty() &&
+                     std::ranges::none_of(draft.sessions, [](const Session& session) {
+                         return session.counts && !session.grace_until;
+                     });
+    const bool forgets = draft.erased && after.last_seen.has_value();
+    if (forgets) {
+        after.last_seen.reset();
+    }
+    // Whoever was shown `unknown`, or what is now erased, must hear, though the faces may be the
+    // same as before.
+    const auto differs = [&](const Face& old_face, const Face& face) {
+        return forgets || before.presence.doubts(old_face) != after.doubts(face);
+    };
+    if (!transition.shown_changed && differs(before.presence.shown, after.shown)) {
+        after.shown_version = rules::next_version(after.shown_version, floor_now());
+        transition.shown_changed = true;
+    }
+    if (!transition.own_changed && differs(before.presence.own, after.own)) {
+        after.own_version = rules::next_version(after.own_version, floor_now());
+        transition.own_changed = true;
+    }
+    if (!user.ahead && draft.sessions == before.sessions &&
+        after.declared == before.presence.declared && !transition.shown_changed &&
+        !transition.own_changed) {
+        return nullptr;
+    }
+    auto record = std::make_shared<UserRecord>();
+    record->presence = after;
+    record->last_sign = after.own.status == Status::offline ? WallTime{} : draft.last_sign;
+    record->sessions = std::move(draft.sessions);
+    record->commit = before.commit + 1;
+    record->rules_revision = before.rules_revision;
+    record->untold_until = before.untold_until;
+    return record;
+}
+
+std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, Change& change,
+                                                                  bool& refused) {
+    User& user = users_.at(slot);
+    const UserRecordRef before = user.record;
+    Draft draft{before->sessions,
+                before->presence.declared,
+                before->last_sign,
+                parts_.nodes.self,
+                before->commit,
+                before->presence.doubtful,
+                false,
+                false};
+    change(draft);
+    refused = draft.refused;
+    if (refused) {
+        return std::nullopt;
+    }
+    Prepared next;
+    next.before = before;
+    next.record = draw_up(user, std::move(draft), parts_.clock.wall_now(), next.transition);
+    if (!next.record) {
+        return std::nullopt;
+    }
+    next.plan = plan_announcement(user, *next.record, next.transition);
+    return next;
+}
+
+Commit PresenceService::commit_of(const UserId& user, const Prepared& next) {
+    return {user, next.before->commit, next.record, kKeepRecord, next.plan.event};
+}
+
+void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
+    User& user = users_.at(slot);
+    user.record = next.record;
+    if (next.plan.window) {
+        user.flap = std::move(next.plan.window);
+        ++(next.plan.event ? parts_.counters.announced : parts_.counters.held_back);
+    }
+    after_commit(user, cause, next.before, next.transition);
+    file_user(slot);
+}
+
+void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
+    users_.at(slot).ahead = true;
+    ++parts_.counters.kept_here;
+    const PresenceEventRef event = next.plan.event;
+    finish(slot, cause, next);
+    if (event) {
+        parts_.bus.publish_here(event);
+    }
+}
+
+Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change change) {
+    ++parts_.counters.settles[static_cast<std::size_t>(cause)];
+    for (int attempt = 0; attempt < kSettleAttempts; ++attempt) {
+        Result<bool> ready = co_await ensure_record(slot);
+        if (!ready) {
+            co_return ready.error();
+        }
+        bool refused = false;
+        std::optional<Prepared> next = prepare(slot, change, refused);
+        if (refused) {
+            co_return changed_meanwhile();
+        }
+        if (!next) {
+            co_return false;
+        }
+        if (!parts_.nodes.vouches(parts_.clock.now())) {
+            keep_here(slot, cause, *next);
+            co_return true;
+        }
+        Commit commit = commit_of(users_.at(slot).id, *next);
+        Result<CommitOutcome> outcome = co_await parts_.sessions.commit(std::move(commit));
+        const bool stands = outcome && *outcome == CommitOutcome::committed;
+        parts_.counters.store_failures += outcome ? 0U : 1U;
+        if (!outcome && parts_.nodes.alone()) {
+            co_return outcome.error();
+        }
+        if (stands) {
+            users_.at(slot).ahead = false;
+            finish(slot, cause, *next);
+            co_return true;
+        }
+        if (!outcome || *outcome == CommitOutcome::fenced) {
+            keep_here(slot, cause, *next);
+            co_return true;
+        }
+        ++parts_.counters.conflicts;
+        users_.at(slot).loaded = false;
+    }
+    co_return changed_meanwhile();
+}
+
+Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause cause,
+                                                ManyChange change) {
+    std::ranges::sort(users);  // All who lock many do it in one order.
+    std::vector<Entered> entered;
+    entered.reserve(users.size());
+    for (const UserId& user : users) {
+        Entered one = co_await enter(user);
+        users_.at(one.slot()).loaded = false;
+        entered.push_back(std::move(one));
+    }
+    Result<bool> ready = co_await reload(entered);
+    if (!ready) {
+        co_return ready.error();
+    }
+    std::vector<SlotId> slots;
+    std::vector<Prepared> all;
+    std::vector<Commit> commits;
+    for (Entered& one : entered) {
+        ++parts_.counters.settles[static_cast<std::size_t>(cause)];
+        bool refused = false;
+        Change own = [&](Draft& draft) { change(one.user(), draft); };
+        if (std::optional<Prepared> next = prepare(one.slot(), own, refused)) {
+            commits.push_back(commit_of(one.user().id, *next));
+            slots.push_back(one.slot());
+            all.push_back(std::move(*next));
+        }
+    }
+    Result<std::vector<CommitOutcome>> outcomes =
+        co_await parts_.sessions.commit_many(std::move(commits));
+    if (!outcomes) {
+        ++parts_.counters.store_failures;
+        for (const Entered& one : entered) {
+            users_.at(one.slot()).loaded = false;
+        }
+        co_return outcomes.error();
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if ((*outcomes)[i] == CommitOutcome::committed) {
+            users_.at(slots[i]).ahead = false;
+            finish(slots[i], cause, all[i]);
+            continue;
+        }
+        users_.at(slots[i]).loaded = false;
+        Change own = [&change, this, slot = slots[i]](Draft& draft) {
+            change(users_.at(slot), draft);
+        };
+        co_await settle(slots[i], cause, std::move(own));
+    }
+    co_return true;
+}
+
+void PresenceService::after_commit(User& user, Cause cause, const UserRecordRef& before,
+                                   const rules::Transition& transition) {
+    if (transition.shown_changed) {
+        ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
+    }
+    const Presence& presence = user.record->presence;
+    const bool left =
+        before->presence.own.status != Status::offline && presence.own.status == Status::offline;
+    std::vector<JournalEntry> ended = journal_difference(user, before);
+    if (transition.ended || left) {
+        // A session stands in the journal until the database has the end of it: a crash between
+        // the two would lose when its person was last seen.
+        parts_.last_seen.note({user.id, presence.last_seen, presence.own_version,
+                               presence.shown_version, parts_.clock.wall_now()},
+                              std::move(ended));
+    } else {
+        for (JournalEntry& entry : ended) {
+            parts_.journal->note(std::move(entry));
+        }
+    }
+    log::debug("settled", "user={} cause={} status={} version={}", log::quoted(user.id.text),
+               name(cause), wire_name(presence.own.status), presence.own_version.value);
+}
+
+std::vector<JournalEntry> PresenceService::journal_difference(const User& user,
+                                                              const UserRecordRef& before) {
+    std::vector<JournalEntry> ended;
+    if (parts_.journal == nullptr) {
+        return ended;
+    }
+    for (const Session& session : user.record->sessions) {
+        const auto old = std::ranges::find(before->sessions, session.id, &Session::id);
+        if (old == before->sessions.end() || !(*old == session)) {
+            parts_.journal->note({user.id, session.id, session});
+        }
+    }
+    for (const Session& session : before->sessions) {
+        if (std::ranges::find(user.record->sessions, session.id, &Session::id) ==
+            user.record->sessions.end()) {
+            ended.push_back({user.id, session.id, std::nullopt});
+        }
+    }
+    return ended;
+}
+
+}  // namespace presence

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/base/result.h"
+#include "presence/base/task.h"
+#include "presence/base/time.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace presence {
+
+/// What a node says of itself with each renewal of its lease.
+struct NodeLease {
+    NodeId node;
+    Millis ttl{0};
+    bool leaving = false;  ///< It drains: its sessions are others' soon.
+    /// The life of the store (Membership::incarnation) to which it has stated all its sessions.
+    std::string asserted;
+};
+
+/// A node as the others know it. Stays known after its death until its sessions are settled.
+struct NodeFacts {
+    NodeId node;
+    WallTime renewed_at;  ///< Reference clock.
+    bool alive = false;   ///< Its lease stands.
+    bool leaving = false;
+    std::string asserted;
+};
+
+/// Who is there.
+struct Membership {
+    /// One life of the store's data. Another one: all that was kept is lost.
+    std::string incarnation;
+    /// Grows when a part of the store changed hands, and the last writes to it may be lost.
+    std::uint64_t failovers = 0;
+    WallTime reference_now;  ///< By the clock of the store, at some moment during the call.
+    std::vector<NodeFacts> nodes;
+};
+
+/// The nodes that share a session store: their leases, and which sessions a dead one left. It keeps
+/// facts; who sweeps what is decided in core/cluster.
+///
+/// Users fall into partitions; each partition has an index from nodes to the users of whose records
+/// they are part, kept by the commits of the SessionStore beside it. Used from one thread;
+/// completes on it. Adapters: stores/memory (tests, simulation). Each passes
+/// tests/contract/node_registry_contract.h.
+/// @retval ErrorCode::unavailable  The store did not answer; what was asked may have been done.
+class NodeRegistry {
+public:
+    virtual ~NodeRegistry() = default;
+
+    [[nodiscard]] virtual std::uint32_t partitions() const = 0;
+    [[nodiscard]] virtual std::uint32_t partition_of(const UserId& user) const = 0;
+
+    /// Takes or renews the lease of `lease.node`, which runs from the moment at which this was
+    /// called, and reads the others.
+    /// @retval ErrorCode::conflict  Others have begun to settle its death: the name is burnt.
+    [[nodiscard]] virtual Task<Result<Membership>> renew(NodeLease lease) = 0;
+
+    /// Refuses all that `node` may still commit in the partition (CommitOutcome::fenced) and its
+    /// renewals.
+    [[nodiscard]] virtual Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) = 0;
+
+    /// Users of the partition whose record names a session of `node`; at most `limit`, no order.
+    [[nodiscard]] virtual Task<Result<std::vector<UserId>>> users_of(NodeId node,
+                                                                     std::uint32_t partition,
+                                                                     std::size_t limit) = 0;
+
+    /// Nothing of `node` is left: it is known no more. For a dead one that was settled, and for one
+    /// that takes its leave.
+    [[nodiscard]] virtual Task<Result<bool>> forget(NodeId node) = 0;
+
+    /// The commit counters of the users' records, in that order; 0 where there is none. For checks
+    /// whether records were lost.
+    [[nodiscard]] virtual Task<Result<std::vector<std::uint64_t>>> commits_of(
+        std::vector<UserId> users) = 0;
+};
+
+}  // namespace presence

@@ -1,0 +1,187 @@
+#pragma once
+
+#include "presence/ports/node_registry.h"
+#include "presence/ports/session_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// What every NodeRegistry promises, with the SessionStore beside it. An `Adapter` has
+///   NodeRegistry& registry(int node)  two, 0 and 1, on the same store
+///   SessionStore& store(int node)     likewise
+///   T run(Task<T>)                    runs a call to its end
+///   void pass(Millis)                 lets time pass, for leases too
+///   void lose_all()                   the store loses its data
+template <class Adapter>
+class NodeRegistryContract : public ::testing::Test {
+protected:
+    static constexpr Millis kTtl{8'000};
+    static constexpr NodeId kFirst{11};
+    static constexpr NodeId kSecond{22};
+
+    Membership renew(int node, NodeId name, const std::string& asserted = "",
+                     bool leaving = false) {
+        return adapter_.run(adapter_.registry(node).renew({name, kTtl, leaving, asserted})).value();
+    }
+    static const NodeFacts* find(const Membership& membership, NodeId node) {
+        const auto found = std::ranges::find(membership.nodes, node, &NodeFacts::node);
+        return found == membership.nodes.end() ? nullptr : &*found;
+    }
+    static UserRecordRef record(std::uint64_t commit, std::vector<NodeId> nodes) {
+        auto record = std::make_shared<UserRecord>();
+        record->commit = commit;
+        for (const NodeId node : nodes) {
+            Session& session = record->sessions.emplace_back();
+            session.id = SessionId("session " + std::to_string(record->sessions.size()));
+            session.node = node;
+        }
+        return record;
+    }
+    CommitOutcome commit(int node, const UserId& user, std::uint64_t expected,
+                         std::vector<NodeId> nodes) {
+        return adapter_
+            .run(adapter_.store(node).commit(
+                {user, expected, record(expected + 1, std::move(nodes)), Millis{60'000}, nullptr}))
+            .value();
+    }
+    std::vector<UserId> users_of(NodeId node, const UserId& neighbour, std::size_t limit = 100) {
+        NodeRegistry& registry = adapter_.registry(0);
+        auto users =
+            adapter_.run(registry.users_of(node, registry.partition_of(neighbour), limit)).value();
+        std::ranges::sort(users);
+        return users;
+    }
+    bool entomb(NodeId node, const UserId& neighbour) {
+        NodeRegistry& registry = adapter_.registry(0);
+        return adapter_.run(registry.entomb(node, registry.partition_of(neighbour))).value();
+    }
+
+    Adapter adapter_;
+    const UserId ada_{"ada"};
+};
+
+TYPED_TEST_SUITE_P(NodeRegistryContract);
+
+TYPED_TEST_P(NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver) {
+    this->renew(0, this->kFirst);
+    this->adapter_.pass(this->kTtl / 2);
+    const Membership both = this->renew(1, this->kSecond);
+    ASSERT_NE(this->find(both, this->kFirst), nullptr);
+    EXPECT_TRUE(this->find(both, this->kFirst)->alive);
+    EXPECT_TRUE(this->find(both, this->kSecond)->alive);
+    this->adapter_.pass(this->kTtl * 3 / 4);
+    const Membership later = this->renew(1, this->kSecond);
+    ASSERT_NE(this->find(later, this->kFirst), nullptr);
+    EXPECT_FALSE(this->find(later, this->kFirst)->alive);
+    EXPECT_EQ(this->find(later, this->kFirst)->renewed_at,
+              this->find(both, this->kFirst)->renewed_at);
+    EXPECT_LT(this->find(later, this->kFirst)->renewed_at, both.reference_now);
+}
+
+TYPED_TEST_P(NodeRegistryContract, WhatANodeSaysOfItselfReachesTheOthers) {
+    this->renew(0, this->kFirst, "life 1", true);
+    const Membership seen = this->renew(1, this->kSecond, "life 2");
+    EXPECT_EQ(this->find(seen, this->kFirst)->asserted, "life 1");
+    EXPECT_TRUE(this->find(seen, this->kFirst)->leaving);
+    EXPECT_EQ(this->find(seen, this->kSecond)->asserted, "life 2");
+    EXPECT_FALSE(this->find(seen, this->kSecond)->leaving);
+}
+
+TYPED_TEST_P(NodeRegistryContract, TheIndexFollowsTheRecords) {
+    ASSERT_EQ(this->commit(0, this->ada_, 0, {this->kFirst, this->kSecond}),
+              CommitOutcome::committed);
+    EXPECT_EQ(this->users_of(this->kFirst, this->ada_), std::vector{this->ada_});
+    EXPECT_EQ(this->users_of(this->kSecond, this->ada_), std::vector{this->ada_});
+    ASSERT_EQ(this->commit(1, this->ada_, 1, {this->kSecond}), CommitOutcome::committed);
+    EXPECT_TRUE(this->users_of(this->kFirst, this->ada_).empty());
+    EXPECT_EQ(this->users_of(this->kSecond, this->ada_), std::vector{this->ada_});
+    ASSERT_EQ(this->commit(1, this->ada_, 2, {}), CommitOutcome::committed);
+    EXPECT_TRUE(this->users_of(this->kSecond, this->ada_).empty());
+}
+
+TYPED_TEST_P(NodeRegistryContract, AnIndexIsReadInBoundedParts) {
+    NodeRegistry& registry = this->adapter_.registry(0);
+    const std::uint32_t partition = registry.partition_of(this->ada_);
+    std::size_t made = 0;
+    for (int i = 0; made < 5; ++i) {
+        const UserId user("user " + std::to_string(i));
+        if (registry.partition_of(user) == partition) {
+            ASSERT_EQ(this->commit(0, user, 0, {this->kFirst}), CommitOutcome::committed);
+            ++made;
+        }
+    }
+    EXPECT_EQ(this->users_of(this->kFirst, this->ada_).size(), 5U);
+    EXPECT_EQ(this->users_of(this->kFirst, this->ada_, 3).size(), 3U);
+}
+
+TYPED_TEST_P(NodeRegistryContract, OneWhoseDeathIsBeingSettledWritesNoMore) {
+    this->renew(0, this->kFirst);
+    this->adapter_.store(0).set_node(this->kFirst);
+    this->adapter_.store(1).set_node(this->kSecond);
+    ASSERT_EQ(this->commit(0, this->ada_, 0, {this->kFirst}), CommitOutcome::committed);
+    ASSERT_TRUE(this->entomb(this->kFirst, this->ada_));
+    EXPECT_EQ(this->commit(0, this->ada_, 1, {this->kFirst}), CommitOutcome::fenced);
+    EXPECT_EQ(this->commit(1, this->ada_, 1, {}), CommitOutcome::committed);
+    const auto refused =
+        this->adapter_.run(this->adapter_.registry(0).renew({this->kFirst, this->kTtl, false, ""}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::conflict);
+    // Under another name it may.
+    this->adapter_.store(0).set_node(NodeId{33});
+    EXPECT_EQ(this->commit(0, this->ada_, 2, {NodeId{33}}), CommitOutcome::committed);
+}
+
+TYPED_TEST_P(NodeRegistryContract, OneThatIsForgottenIsKnownNoMoreButStaysFenced) {
+    this->renew(0, this->kFirst);
+    this->adapter_.store(0).set_node(this->kFirst);
+    ASSERT_TRUE(this->entomb(this->kFirst, this->ada_));
+    ASSERT_TRUE(this->adapter_.run(this->adapter_.registry(1).forget(this->kFirst)).value());
+    EXPECT_EQ(this->find(this->renew(1, this->kSecond), this->kFirst), nullptr);
+    EXPECT_EQ(this->commit(0, this->ada_, 0, {this->kFirst}), CommitOutcome::fenced);
+    EXPECT_FALSE(this->adapter_.run(
+        this->adapter_.registry(0).renew({this->kFirst, this->kTtl, false, ""})));
+}
+
+TYPED_TEST_P(NodeRegistryContract, OneThatTakesItsLeaveIsKnownNoMore) {
+    this->renew(0, this->kFirst);
+    ASSERT_TRUE(this->adapter_.run(this->adapter_.registry(0).forget(this->kFirst)).value());
+    EXPECT_EQ(this->find(this->renew(1, this->kSecond), this->kFirst), nullptr);
+}
+
+TYPED_TEST_P(NodeRegistryContract, CommitCountersAreReadInOrder) {
+    const UserId bob("bob");
+    ASSERT_EQ(this->commit(0, this->ada_, 0, {}), CommitOutcome::committed);
+    ASSERT_EQ(this->commit(0, bob, 0, {}), CommitOutcome::committed);
+    ASSERT_EQ(this->commit(0, bob, 1, {}), CommitOutcome::committed);
+    const auto commits = this->adapter_.run(
+        this->adapter_.registry(1).commits_of({bob, UserId("nobody"), this->ada_, bob}));
+    ASSERT_TRUE(commits);
+    EXPECT_EQ(*commits, (std::vector<std::uint64_t>{2, 0, 1, 2}));
+}
+
+TYPED_TEST_P(NodeRegistryContract, AnotherIncarnationTellsThatAllIsLost) {
+    const std::string before = this->renew(0, this->kFirst).incarnation;
+    EXPECT_EQ(this->renew(1, this->kSecond).incarnation, before);
+    ASSERT_EQ(this->commit(0, this->ada_, 0, {this->kFirst}), CommitOutcome::committed);
+    this->adapter_.lose_all();
+    const Membership after = this->renew(0, this->kFirst);
+    EXPECT_NE(after.incarnation, before);
+    EXPECT_EQ(this->find(after, this->kSecond), nullptr);
+    EXPECT_TRUE(this->users_of(this->kFirst, this->ada_).empty());
+    EXPECT_EQ(this->renew(1, this->kSecond).incarnation, after.incarnation);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver,
+                            WhatANodeSaysOfItselfReachesTheOthers, TheIndexFollowsTheRecords,
+                            AnIndexIsReadInBoundedParts, OneWhoseDeathIsBeingSettledWritesNoMore,
+                            OneThatIsForgottenIsKnownNoMoreButStaysFenced,
+                            OneThatTakesItsLeaveIsKnownNoMore, CommitCountersAreReadInOrder,
+                            AnotherIncarnationTellsThatAllIsLost);
+
+}  // namespace presence::testing
