@@ -2,6 +2,9 @@
 
 #include "presence/base/time.h"
 
+#include <atomic>
+#include <cstdint>
+
 namespace presence {
 
 /// The only way to learn the time. Handed in everywhere, so that a whole cluster can run in
@@ -19,6 +22,22 @@ class SystemClock final : public Clock {
 public:
     [[nodiscard]] MonoTime now() const noexcept override;
     [[nodiscard]] WallTime wall_now() const noexcept override;
+};
+
+/// A clock whose wall time is put right by that of others: the nodes that share a store go by the
+/// store's (DESIGN rule 36). Any thread.
+class ReferenceClock final : public Clock {
+public:
+    explicit ReferenceClock(const Clock& own) : own_(own) {}
+    [[nodiscard]] MonoTime now() const noexcept override { return own_.now(); }
+    [[nodiscard]] WallTime wall_now() const noexcept override { return own_.wall_now() + offset(); }
+    /// What is added to the own clock.
+    void set_offset(Millis offset) noexcept { offset_ms_ = offset.count(); }
+    [[nodiscard]] Millis offset() const noexcept { return Millis{offset_ms_.load()}; }
+
+private:
+    const Clock& own_;
+    std::atomic<std::int64_t> offset_ms_ = 0;
 };
 
 }  // namespace presence

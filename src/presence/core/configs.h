@@ -34,12 +34,23 @@ struct PresenceConfig {
 /// What watchers of other people's users are told while the store is away.
 enum class DegradedShow : std::uint8_t { unknown, offline, last_known };
 
+/// Timing between nodes. Fixed: what a node promises the others must be the same on all.
+struct ClusterConfig {
+    Millis lease{8'000};  ///< A node that has not renewed for that long is dead to the others.
+    Millis renew_every{2'000};
+    /// Watchers are told `unknown` only when the store has been away for that long.
+    Millis unknown_after{10'000};
+    /// A clock that is that far off from the reference is worth a line in the log.
+    Millis clock_tolerance{1'000};
+};
+
 /// All of what `core` and `gateway` decide by. One copy a node, immutable while it is in force.
 struct CoreConfig {
     HeartbeatConfig heartbeat;
     PresenceConfig presence;
     rules::PrivacyDefaults privacy;
     DegradedShow degraded_show = DegradedShow::unknown;
+    ClusterConfig cluster;
     /// How long after SIGTERM the node may take to let everybody go.
     Millis drain_timeout{20'000};
 };

@@ -33,6 +33,15 @@ Detached run_race(Task<Result<T>> task, std::shared_ptr<Race<T>> race, Scheduler
 
 }  // namespace detail
 
+/// Completes after `wait`.
+[[nodiscard]] inline Task<bool> pause_for(Scheduler& scheduler, Millis wait) {
+    Completion<bool> waited([&](Completion<bool>::Done done) {
+        scheduler.after(wait, [done = std::move(done)]() mutable { done(true); });
+    });
+    const bool over = co_await waited;
+    co_return over;
+}
+
 /// The result of `task`, or `unavailable` once `limit` has passed. A task that is late goes on to
 /// its end by itself and its result is dropped, so what it refers to must outlive the scheduler's
 /// use of it.

@@ -2,6 +2,7 @@
 
 #include "presence/base/ids.h"
 #include "presence/base/time.h"
+#include "presence/model/store_health.h"
 
 #include <map>
 #include <optional>
@@ -16,7 +17,8 @@ struct NodeView {
         bool alive = true;    ///< Its lease stands.
     };
 
-    NodeId self;           ///< None: alone, all records are this node's.
+    StoreHealth health = StoreHealth::ok;  ///< Of the store that is shared.
+    NodeId self;                           ///< None: alone, all records are this node's.
     MonoTime lease_until;  ///< Counted from before the renewal was sent (RULINGS 21).
     std::map<NodeId, Other> others;
 
@@ -24,6 +26,9 @@ struct NodeView {
 
     /// Whether this node may tell others what it thinks (DESIGN rules 30, 32).
     [[nodiscard]] bool vouches(MonoTime now) const noexcept { return alone() || now < lease_until; }
+
+    /// Nothing that other nodes wrote can be read.
+    [[nodiscard]] bool is_cut_off() const noexcept { return health == StoreHealth::down; }
 
     /// When `node` was last alive; empty: it still is, or it is not known, as it may just have
     /// come.

@@ -66,6 +66,12 @@ struct SessionFacts {
     std::optional<WallTime> last_activity;
 };
 
+/// A user of this node, and the commit counter of the record as it stands here (0: not sure).
+struct HeldUser {
+    UserId user;
+    std::uint64_t commit = 0;
+};
+
 /// Everything that the service works with, all of one thread and outliving it.
 struct ServiceParts {
     Scheduler& scheduler;
@@ -166,7 +172,7 @@ public:
     void renamed(MonoTime last_vouched);
 
     /// Users with sessions on this thread, or with changes that the store has not got.
-    [[nodiscard]] std::vector<UserId> users_here();
+    [[nodiscard]] std::vector<HeldUser> users_here();
     /// The commit counter of the user's record as it stands here; 0 where nothing is sure.
     [[nodiscard]] std::uint64_t commit_here(const UserId& user);
     /// The record of a user who has sessions here, whatever the store says; else null.

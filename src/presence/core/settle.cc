@@ -1,6 +1,7 @@
 // The one door: what a change makes of a user's record, and the commit of it (DESIGN rule 15).
 
 #include "presence/base/log.h"
+#include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
 #include "presence/rules/version.h"
 
@@ -14,7 +15,11 @@ namespace {
 /// versions lies above all that was ever told of it (RULINGS 3).
 constexpr Millis kKeepRecord{7'500'000};
 /// Losing a race that often in a row is no race any more.
-constexpr int kSettleAttempts = 8;
+constexpr int kSettleAttempts = 16;
+/// After losing one, up to that long, twice as long each time, so that two nodes that want the same
+/// user at once do not keep step.
+constexpr Millis kFirstPause{2};
+constexpr int kMostDoublings = 6;
 
 Error changed_meanwhile() {
     return {ErrorCode::conflict, "the user is being changed from elsewhere", 1000, 0};
@@ -95,6 +100,10 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
         return std::nullopt;
     }
     next.plan = plan_announcement(user, *next.record, next.transition);
+    if (user.untold && !next.plan.event) {
+        next.plan.event = std::make_shared<const PresenceEvent>(
+            PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
+    }
     return next;
 }
 
@@ -115,6 +124,7 @@ void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
 
 void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
     users_.at(slot).ahead = true;
+    users_.at(slot).untold = true;
     ++parts_.counters.kept_here;
     const PresenceEventRef event = next.plan.event;
     finish(slot, cause, next);
@@ -150,7 +160,7 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
             co_return outcome.error();
         }
         if (stands) {
-            users_.at(slot).ahead = false;
+            users_.at(slot).ahead = users_.at(slot).untold = false;
             finish(slot, cause, *next);
             co_return true;
         }
@@ -160,6 +170,12 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
         }
         ++parts_.counters.conflicts;
         users_.at(slot).loaded = false;
+        if (attempt > 0) {
+            const auto most = static_cast<std::uint64_t>(kFirstPause.count())
+                              << std::min(attempt, kMostDoublings);
+            const Millis pause{static_cast<std::int64_t>(parts_.random.below(most))};
+            co_await pause_for(parts_.scheduler, pause);
+        }
     }
     co_return changed_meanwhile();
 }
@@ -202,7 +218,7 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
     }
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if ((*outcomes)[i] == CommitOutcome::committed) {
-            users_.at(slots[i]).ahead = false;
+            users_.at(slots[i]).ahead = users_.at(slots[i]).untold = false;
             finish(slots[i], cause, all[i]);
             continue;
         }

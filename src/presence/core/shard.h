@@ -39,13 +39,14 @@ struct Shard {
           clock(parts.clock),
           config(parts.config),
           limits(parts.limits),
+          sessions(parts.sessions),
           bus(parts.bus),
           cache(parts.clock, parts.profiles, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
                    nodes}),
-          reader(parts.clock, cache, parts.sessions, parts.config),
+          reader(parts.clock, cache, parts.sessions, parts.config, nodes),
           editor(parts.profiles, cache, parts.bus, parts.limits),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters) {}
     Shard(const Shard&) = delete;
@@ -55,6 +56,7 @@ struct Shard {
     const Clock& clock;
     const CoreConfig& config;
     const Limits& limits;
+    SessionStore& sessions;
     PresenceBus& bus;
     CoreCounters counters;
     NodeView nodes;

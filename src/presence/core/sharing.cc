@@ -210,7 +210,7 @@ Detached PresenceService::rejoin(SlotId local_id, Session session) {
 }
 
 void PresenceService::renamed(MonoTime last_vouched) {
-    users_.for_each([&](SlotId slot, User& user) {
+    users_.for_each([&](SlotId, User& user) {
         for (const SlotId local_id : user.sessions) {
             LocalSession& local = sessions_.at(local_id);
             if (local.orphaned || local.ending || !user.record) {
@@ -224,17 +224,17 @@ void PresenceService::renamed(MonoTime last_vouched) {
             }
         }
         user.loaded = false;
-        user.ahead = false;  // Thought while nobody listened: the others have settled it.
-        static_cast<void>(slot);
+        user.ahead = user.untold =
+            false;  // Thought while nobody listened: the others have settled it.
     });
 }
 
-std::vector<UserId> PresenceService::users_here() {
-    std::vector<UserId> users;
+std::vector<HeldUser> PresenceService::users_here() {
+    std::vector<HeldUser> users;
     users.reserve(users_.size());
     users_.for_each([&](SlotId, User& user) {
         if (!user.sessions.empty() || user.ahead) {
-            users.push_back(user.id);
+            users.push_back({user.id, commit_here(user.id)});
         }
     });
     return users;

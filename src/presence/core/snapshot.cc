@@ -1,6 +1,9 @@
 #include "presence/core/snapshot.h"
 
 #include "presence/core/records.h"
+#include "presence/rules/transition.h"
+
+#include <algorithm>
 
 namespace presence {
 
@@ -12,6 +15,56 @@ const Face& face_for(const Presence& presence, Verdict verdict) {
 
 }  // namespace
 
+Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<UserId> users) {
+    if (!nodes_.is_cut_off()) {
+        std::vector<UserId> asked = users;
+        Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
+        if (loaded) {
+            co_return Records{std::move(*loaded), false};
+        }
+        if (!held_here_) {
+            co_return loaded.error();
+        }
+        if (on_unreachable_) {
+            on_unreachable_();
+        }
+    }
+    Task<std::vector<UserRecordRef>> asking = held_here_(std::move(users));
+    std::vector<UserRecordRef> held = co_await asking;
+    co_return Records{std::move(held), true};
+}
+
+UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
+    if (nodes_.alone() || !record) {
+        return record;
+    }
+    const WallTime now = clock_.wall_now();
+    const auto is_over = [&](const Session& session) {
+        const std::optional<WallTime> died_at = nodes_.died_at(session.node);
+        return died_at &&
+               now >= std::max(session.grace_until.value_or(WallTime{}),
+                               *died_at + std::max(config_.cluster.lease, config_.heartbeat.grace));
+    };
+    if (std::ranges::none_of(record->sessions, is_over)) {
+        return record;
+    }
+    auto living = std::make_shared<UserRecord>(*record);
+    WallTime sign = record->last_sign;
+    std::erase_if(living->sessions, [&](const Session& session) {
+        const bool over = is_over(session);
+        if (over && session.counts) {
+            sign = std::max(
+                sign, session.grace_until ? session.closed_at : *nodes_.died_at(session.node));
+        }
+        return over;
+    });
+    const rules::Merged merged =
+        rules::merge(record->presence.declared, living->sessions, config_.presence.merge, now);
+    living->presence =
+        rules::advance(record->presence, merged, record->presence.declared, {now, 0, sign}).after;
+    return living;
+}
+
 Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewer,
                                                      std::vector<UserId> users) {
     std::vector<UserId> parties = users;
@@ -20,15 +73,15 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     }
     std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(parties));
     std::vector<UserId> subjects = users;
-    Result<std::vector<UserRecordRef>> records = co_await sessions_.load(std::move(subjects));
-    if (!records) {
-        co_return records.error();
+    Result<Records> found = co_await records_of(std::move(subjects));
+    if (!found) {
+        co_return found.error();
     }
     std::vector<Seen> seen;
     seen.reserve(users.size());
     for (std::size_t i = 0; i < users.size(); ++i) {
         const ProfileAnswer& of_subject = profiles[i];
-        Seen one{std::move(users[i]), std::move((*records)[i]), {}, false};
+        Seen one{std::move(users[i]), without_the_dead(std::move(found->records[i])), {}};
         if (!viewer) {
             one.verdict = rules::verdict_for_back_end();
         } else if (!(one.user == *viewer) && (!of_subject.known || !profiles.back().known)) {
@@ -37,11 +90,15 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
             one.verdict = rules::judge({one.user, of_subject.profile.get()},
                                        {*viewer, profiles.back().profile.get()}, config_.privacy);
         }
+        // Whom a viewer may not see is as one who never existed (RULINGS 2), so unreachable as
+        // well.
+        const bool sees = one.verdict.online() || one.verdict.own();
+        one.unreachable = found->cut_off && (!one.record || !sees) && !one.verdict.unread();
         const auto untouched = [](const ProfileAnswer& answer) {
             return answer.known && (!answer.profile || answer.profile->revision == 0);
         };
         one.rules_untouched = untouched(of_subject) && (!viewer || untouched(profiles.back()));
-        if (!one.record && of_subject.profile) {
+        if (!one.record && !one.unreachable && of_subject.profile) {
             one.record = record_from(of_subject.profile);
         }
         seen.push_back(std::move(one));
@@ -50,15 +107,33 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
 }
 
 PresenceView SnapshotReader::view(const Seen& seen) const {
-    return view(seen.user, seen.record ? &seen.record->presence : nullptr, seen.verdict);
+    const Presence* const presence = seen.record ? &seen.record->presence : nullptr;
+    if (!seen.unreachable) {
+        return view(seen.user, presence, seen.verdict);
+    }
+    rules::Viewing viewing = viewing_of(presence, seen.verdict);
+    viewing.store_down = true;
+    viewing.told = seen.told;
+    return rules::view_for(seen.user, presence, seen.verdict, viewing);
+}
+
+rules::Viewing SnapshotReader::viewing_of(const Presence* presence, Verdict verdict) const {
+    rules::Viewing viewing;
+    viewing.now = clock_.wall_now();
+    viewing.show_devices = config_.presence.merge.show_devices;
+    viewing.store_down = presence != nullptr && presence->doubts(face_for(*presence, verdict));
+    if (config_.degraded_show == DegradedShow::offline) {
+        viewing.unknown_as = Status::offline;
+    }
+    if (nodes_.is_cut_off()) {
+        viewing.nobody_as = viewing.unknown_as;
+    }
+    return viewing;
 }
 
 PresenceView SnapshotReader::view(const UserId& user, const Presence* presence,
                                   Verdict verdict) const {
-    const rules::Viewing viewing{
-        clock_.wall_now(), config_.presence.merge.show_devices,
-        presence != nullptr && presence->doubts(face_for(*presence, verdict))};
-    return rules::view_for(user, presence, verdict, viewing);
+    return rules::view_for(user, presence, verdict, viewing_of(presence, verdict));
 }
 
 }  // namespace presence

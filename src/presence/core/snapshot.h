@@ -3,11 +3,14 @@
 #include "presence/base/clock.h"
 #include "presence/base/task.h"
 #include "presence/core/configs.h"
+#include "presence/core/node_view.h"
 #include "presence/core/profile_cache.h"
 #include "presence/model/view.h"
 #include "presence/ports/session_store.h"
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace presence {
@@ -20,11 +23,17 @@ struct Seen {
     Verdict verdict;
     /// Neither side ever set rules, contacts or blocks: the view depends on the version alone.
     bool rules_untouched = false;
+    /// The store is away, and the user is none of this node's: nobody here can tell.
+    bool unreachable = false;
+    Version told{};  ///< With `unreachable`: what the viewer was told last, if it watches.
 
     /// The version that the viewer is told with it; 0 where nothing may be seen.
     [[nodiscard]] Version version() const {
-        if (!record || !(verdict.own() || verdict.online())) {
+        if (!(verdict.own() || verdict.online())) {
             return {};
+        }
+        if (unreachable || !record) {
+            return told;
         }
         return verdict.own() ? record->presence.own_version : record->presence.shown_version;
     }
@@ -35,12 +44,20 @@ struct Seen {
 class SnapshotReader {
 public:
     SnapshotReader(const Clock& clock, ProfileCache& profiles, SessionStore& sessions,
-                   const CoreConfig& config)
-        : clock_(clock), profiles_(profiles), sessions_(sessions), config_(config) {}
+                   const CoreConfig& config, const NodeView& nodes)
+        : clock_(clock), profiles_(profiles), sessions_(sessions), config_(config), nodes_(nodes) {}
+
+    /// The records of those of `users` who have sessions on this node, whatever the store says;
+    /// null for the others. Without it, as where nothing is shared, a store that is away is an
+    /// error.
+    using HeldHere = std::function<Task<std::vector<UserRecordRef>>(std::vector<UserId> users)>;
+    void set_held_here(HeldHere held_here) { held_here_ = std::move(held_here); }
+    /// Called when the store that is shared did not answer.
+    void set_on_unreachable(std::function<void()> hook) { on_unreachable_ = std::move(hook); }
 
     /// One answer for each of `users`, in that order.
     /// @param viewer  Empty: a back end, which sees everything.
-    /// @retval ErrorCode::unavailable  The session store does not answer.
+    /// @retval ErrorCode::unavailable  The session store does not answer, and is not shared.
     [[nodiscard]] Task<Result<std::vector<Seen>>> look(std::optional<UserId> viewer,
                                                        std::vector<UserId> users);
 
@@ -54,6 +71,18 @@ private:
     ProfileCache& profiles_;
     SessionStore& sessions_;
     const CoreConfig& config_;
+    const NodeView& nodes_;
+    HeldHere held_here_;
+    std::function<void()> on_unreachable_;
+
+    [[nodiscard]] rules::Viewing viewing_of(const Presence* presence, Verdict verdict) const;
+    struct Records {
+        std::vector<UserRecordRef> records;
+        bool cut_off = false;  ///< Null means: not this node's.
+    };
+    [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
+    /// A record of which a part is what a dead node said: as it will be once that is settled.
+    [[nodiscard]] UserRecordRef without_the_dead(UserRecordRef record) const;
 };
 
 }  // namespace presence

@@ -57,7 +57,8 @@ struct User {
     UserId id;
     UserRecordRef record;  ///< As last committed or read; null: not read yet, or none.
     bool loaded = false;
-    bool ahead = false;  ///< `record` has what the store has not.
+    bool ahead = false;   ///< `record` has what the store has not.
+    bool untold = false;  ///< Of that, other nodes have not been told.
     AsyncLock lock;
     std::vector<SlotId> sessions;
     std::unique_ptr<FlapWindow> flap;

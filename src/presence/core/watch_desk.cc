@@ -43,6 +43,11 @@ bool WatchDesk::is_news(const WatchEdge& edge, const PresenceEvent& event) {
     return edge.verdict.online() && event.tells_shown && event.presence.shown_version > edge.told;
 }
 
+bool WatchDesk::is_older(const WatchEdge& edge, const Seen& seen) {
+    return !seen.unreachable && edge.told < kNotTold && seen.verdict == edge.verdict &&
+           (seen.verdict.online() || seen.verdict.own()) && seen.version() < edge.told;
+}
+
 void WatchDesk::mark_dirty(WatchIndex::EdgeId id) {
     WatchEdge& edge = index_.edge(id);
     if (!edge.dirty) {
@@ -242,7 +247,8 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
     }
     std::vector<UserId> unread;
     for (std::size_t i = 0; i < wanted.edges.size(); ++i) {
-        const Seen& one = (*seen)[i];
+        Seen& one = (*seen)[i];
+        recall(wanted.edges[i], one);
         take(wanted.edges[i], one);
         look_again_if_untold(request.connection, one);
         if (one.verdict.unread()) {
@@ -255,6 +261,13 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
     co_return seen;
 }
 
+void WatchDesk::recall(EdgeRef ref, Seen& seen) {
+    const WatchEdge* const edge = find(ref);
+    if (edge != nullptr && seen.unreachable && seen.verdict == edge->verdict) {
+        seen.told = edge->told;
+    }
+}
+
 bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     WatchEdge* const edge = find(ref);
     if (edge == nullptr) {
@@ -265,10 +278,18 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     }
     const Verdict before = edge->verdict;
     const Version told = edge->told;
+    const bool was_unknown = std::exchange(edge->unknown, seen.unreachable);
     edge->verdict = seen.verdict;
-    edge->told = seen.version();
     edge->dirty = false;
+    if (seen.unreachable) {
+        release_news(ref);
+        return !was_unknown;
+    }
+    edge->told = seen.version();
     release_news(ref);
+    if (was_unknown) {
+        return true;
+    }
     return !(before == seen.verdict)
                ? told.value > 0 || edge->told.value > 0 || before.unread() || seen.verdict.unread()
                : edge->told != told;

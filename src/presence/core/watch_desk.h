@@ -12,6 +12,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -69,6 +70,10 @@ public:
     /// lost sight is told. `viewing` are the user's connections on this thread.
     void reconsider(const UserId& user, std::span<const std::uint32_t> viewing);
 
+    /// Looks at every watch again and tells the differences, in paced batches: events may have been
+    /// lost, or the store is away and what can be told has changed (DESIGN rule 30).
+    void look_at_all_again();
+
     /// Tells a connection that can take news again all that it missed, in one piece.
     void catch_up(std::uint32_t connection);
 
@@ -83,6 +88,8 @@ public:
 private:
     /// A look that could not tell is made again after that long.
     static constexpr Millis kRetry{1000};
+    /// Told to nobody yet, and so different from whatever a look finds.
+    static constexpr Version kNotTold{std::numeric_limits<std::uint64_t>::max()};
 
     /// Names an edge across a wait.
     struct EdgeRef {
@@ -93,8 +100,20 @@ private:
     [[nodiscard]] EdgeRef hold(WatchIndex::EdgeId id);
     [[nodiscard]] WatchEdge* find(EdgeRef edge);
     void drop(WatchIndex::EdgeId id);
+    /// Whether the store knows less than the viewer was told.
+    [[nodiscard]] static bool is_older(const WatchEdge& edge, const Seen& seen);
     [[nodiscard]] static bool is_news(const WatchEdge& edge, const PresenceEvent& event);
     void mark_dirty(WatchIndex::EdgeId id);
+    /// One look for one connection.
+    struct Work {
+        std::uint32_t connection = 0;
+        std::vector<EdgeRef> edges;
+        std::vector<UserId> users;
+    };
+    [[nodiscard]] Work all_watches_of(std::uint32_t connection);
+    void in_paced_batches(std::vector<Work> work);
+    /// With what nobody can tell goes the version that the viewer holds.
+    void recall(EdgeRef edge, Seen& seen);
     /// Ends the wait of an edge with what was seen. True: the viewer must be told.
     bool take(EdgeRef edge, const Seen& seen);
     /// The edges of a new request, each held, and those that it puts an end to.

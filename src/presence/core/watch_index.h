@@ -27,6 +27,7 @@ struct WatchEdge {
     Verdict verdict;
     std::uint16_t unready = 0;  ///< Looks under way: until they end, news is held on the subject.
     bool dirty = false;         ///< The viewer has not been told the newest yet.
+    bool unknown = false;       ///< The viewer was told that nobody can tell.
 };
 
 /// Bytes made of one event, by Verdict: core only keeps them. Up to three kinds of view.
@@ -75,6 +76,11 @@ public:
     [[nodiscard]] Subject* find(const UserId& user);
     [[nodiscard]] bool find_edge(std::uint32_t connection, const UserId& user, EdgeId& found);
     [[nodiscard]] std::span<const EdgeId> edges_of(std::uint32_t connection) const;
+
+    /// One more than the highest connection that ever watched anybody.
+    [[nodiscard]] std::uint32_t connections() const noexcept {
+        return static_cast<std::uint32_t>(by_connection_.size());
+    }
 
     [[nodiscard]] std::size_t edge_count() const noexcept { return edge_count_; }
     [[nodiscard]] std::size_t subject_count() const noexcept { return by_user_.size(); }

@@ -5,7 +5,7 @@
 #include "presence/core/watch_desk.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 
 namespace presence {
 
@@ -17,8 +17,6 @@ constexpr std::size_t kPace = 256;
 constexpr Millis kAfterUntold{100};
 /// No window is longer, whatever a clock that was set back makes of its end.
 constexpr Millis kMostUntold{1000};
-/// Told to nobody yet, and so different from whatever a look finds.
-constexpr Version kNotTold{std::numeric_limits<std::uint64_t>::max()};
 
 /// Whether a viewer of both would see a difference.
 bool shows_the_same(const Seen& a, const Seen& b) {
@@ -117,10 +115,19 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
     const bool takes = sink_->can_take(connection);
     std::vector<const Seen*> news;
     std::vector<UserId> unread;
+    std::vector<UserId> older;
     for (std::size_t i = 0; i < edges.size(); ++i) {
-        const Seen& one = (*seen)[i];
+        Seen& one = (*seen)[i];
         WatchEdge* const edge = find(edges[i]);
         if (edge == nullptr) {
+            continue;
+        }
+        recall(edges[i], one);
+        if (is_older(*edge, one)) {
+            // A node that held the user while the store was away has not said so yet (RULINGS 7).
+            let_go(edges[i]);
+            release_news(edges[i]);
+            older.push_back(one.user);
             continue;
         }
         const Verdict before = edge->verdict;
@@ -143,6 +150,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
     if (!news.empty()) {
         sink_->deliver_seen(connection, news);
     }
+    std::ranges::move(older, std::back_inserter(unread));
     if (!unread.empty()) {
         look_again_later(connection, std::move(unread), kRetry);
     }
@@ -190,13 +198,28 @@ void WatchDesk::catch_up(std::uint32_t connection) {
     }
 }
 
+WatchDesk::Work WatchDesk::all_watches_of(std::uint32_t connection) {
+    Work all{connection, {}, {}};
+    for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
+        all.edges.push_back(hold(id));
+        all.users.push_back(index_.subject_of(id).user);
+    }
+    return all;
+}
+
+void WatchDesk::look_at_all_again() {
+    std::vector<Work> work;
+    for (std::uint32_t connection = 0; connection < index_.connections(); ++connection) {
+        Work all = all_watches_of(connection);
+        if (!all.edges.empty()) {
+            work.push_back(std::move(all));
+        }
+    }
+    in_paced_batches(std::move(work));
+}
+
 void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> viewing) {
     // One look a connection: the watches of this user by others, and all watches by this user.
-    struct Work {
-        std::uint32_t connection;
-        std::vector<EdgeRef> edges;
-        std::vector<UserId> users;
-    };
     std::vector<Work> work;
     if (WatchIndex::Subject* const subject = index_.find(user)) {
         for (const WatchIndex::EdgeId id : subject->edges) {
@@ -204,15 +227,15 @@ void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> vi
         }
     }
     for (const std::uint32_t connection : viewing) {
-        Work all{connection, {}, {}};
-        for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
-            all.edges.push_back(hold(id));
-            all.users.push_back(index_.subject_of(id).user);
-        }
+        Work all = all_watches_of(connection);
         if (!all.edges.empty()) {
             work.push_back(std::move(all));
         }
     }
+    in_paced_batches(std::move(work));
+}
+
+void WatchDesk::in_paced_batches(std::vector<Work> work) {
     for (std::size_t i = 0; i < work.size(); i += kPace) {
         const std::size_t end = std::min(work.size(), i + kPace);
         std::vector<Work> batch(

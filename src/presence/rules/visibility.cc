@@ -173,8 +173,10 @@ PresenceView view_for(const UserId& subject, const Presence* presence, Verdict v
         return view;
     }
     if (!verdict.online() && !verdict.own()) {
+        view.status_ = viewing.nobody_as;
         return view;
     }
+    view.version_ = viewing.told;
     if (presence != nullptr) {
         view.version_ = verdict.own() ? presence->own_version : presence->shown_version;
         if (verdict.own()) {
@@ -182,10 +184,11 @@ PresenceView view_for(const UserId& subject, const Presence* presence, Verdict v
         }
     }
     if (viewing.store_down) {
-        view.status_ = Status::unknown;
+        view.status_ = viewing.unknown_as;
         return view;
     }
     if (presence == nullptr) {
+        view.status_ = viewing.nobody_as;
         return view;
     }
     const Face& face = verdict.own() ? presence->own : presence->shown;

@@ -35,6 +35,10 @@ struct Viewing {
     WallTime now;
     bool show_devices = true;
     bool store_down = false;  ///< The status cannot be told: `unknown` for those who may see it.
+    Status unknown_as = Status::unknown;  ///< What that is shown as (`degraded.show`).
+    /// What one who never existed is shown as, and so whoever may not be seen (RULINGS 2).
+    Status nobody_as = Status::offline;
+    Version told;  ///< What the viewer was told last of one of whom nothing can be read.
 };
 
 /// Makes the only thing that may leave for a client.

@@ -1,0 +1,119 @@
+// Records that were lost, or changed without our hearing of it (DESIGN rules 30, 31).
+
+#include "presence/base/log.h"
+#include "presence/core/at_homes.h"
+#include "presence/core/cluster_member.h"
+
+#include <algorithm>
+
+namespace presence {
+
+namespace {
+
+std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
+    std::vector<UserId> names;
+    names.reserve(held.size());
+    for (const HeldUser& one : held) {
+        names.push_back(one.user);
+    }
+    return names;
+}
+
+}  // namespace
+
+Task<std::vector<HeldUser>> ClusterMember::users_in(std::optional<std::uint32_t> partition) {
+    std::vector<HeldUser> users;
+    for (Shard* const shard : parts_.shards.all) {
+        auto make = [shard]() -> Task<std::vector<HeldUser>> {
+            co_return shard->service.users_here();
+        };
+        Task<std::vector<HeldUser>> there =
+            run_there<std::vector<HeldUser>>(parts_.scheduler, shard->scheduler, std::move(make));
+        std::vector<HeldUser> here = co_await there;
+        for (HeldUser& held : here) {
+            if (!partition || parts_.registry.partition_of(held.user) == *partition) {
+                users.push_back(std::move(held));
+            }
+        }
+    }
+    co_return users;
+}
+
+Detached ClusterMember::assert_all(bool lost, std::string incarnation) {
+    if (asserting_) {
+        co_return;  // What is under way states the same; the next renewal finds what it did not.
+    }
+    asserting_ = true;
+    std::vector<HeldUser> held = co_await users_in(std::nullopt);
+    std::vector<UserId> users = names_of(held);
+    const std::size_t count = users.size();
+    const auto flow = [lost](PresenceService& service, std::vector<UserId> share) {
+        return service.assert_again(std::move(share), lost);
+    };
+    const bool done = co_await at_homes(std::move(users), flow);
+    asserting_ = false;
+    if (!done) {
+        must_assert_ = true;  // At the next renewal.
+        co_return;
+    }
+    asserted_ = std::move(incarnation);
+    // Only now, so that nobody here is shown what the store had before this node's word.
+    look_again_everywhere();
+    log::info("asserted", "{} users were stated to the store again", count);
+}
+
+Detached ClusterMember::check_next() {
+    if (stopped_) {
+        co_return;
+    }
+    const std::uint32_t partitions = parts_.registry.partitions();
+    parts_.scheduler.after(parts_.config.heartbeat.interval / static_cast<int>(partitions),
+                           [this] { check_next(); });
+    if (health_ == StoreHealth::ok && !asserting_) {
+        const std::uint32_t partition = next_partition_;
+        next_partition_ = (next_partition_ + 1) % partitions;
+        co_await check(partition);
+    }
+}
+
+Task<bool> ClusterMember::check(std::uint32_t partition) {
+    ++counters_.checks;
+    const std::vector<HeldUser> held = co_await users_in(partition);
+    if (held.empty()) {
+        co_return true;
+    }
+    std::vector<UserId> asked = names_of(held);
+    Result<std::vector<std::uint64_t>> stored =
+        co_await parts_.registry.commits_of(std::move(asked));
+    if (!stored) {
+        co_return false;
+    }
+    std::vector<UserId> lost;
+    std::vector<UserId> changed;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        if (held[i].commit == 0 || held[i].commit == (*stored)[i]) {
+            continue;
+        }
+        // Perhaps it was changed from here while this was under way.
+        Shard& shard = parts_.shards.home_of(held[i].user);
+        auto make = [&shard, user = held[i].user]() -> Task<std::uint64_t> {
+            co_return shard.service.commit_here(user);
+        };
+        Task<std::uint64_t> there =
+            run_there<std::uint64_t>(parts_.scheduler, shard.scheduler, std::move(make));
+        const std::uint64_t here = co_await there;
+        if (here == held[i].commit) {
+            (here > (*stored)[i] ? lost : changed).push_back(held[i].user);
+        }
+    }
+    counters_.records_stale += lost.size() + changed.size();
+    for (const bool was_lost : {true, false}) {
+        const auto flow = [was_lost](PresenceService& service, std::vector<UserId> share) {
+            return service.assert_again(std::move(share), was_lost);
+        };
+        co_await at_homes(was_lost ? std::move(lost) : std::move(changed), flow);
+    }
+    co_return true;
+}
+
+}  // namespace presence

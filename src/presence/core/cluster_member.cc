@@ -1,0 +1,192 @@
+#include "presence/core/cluster_member.h"
+
+#include "presence/base/log.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace presence {
+
+namespace {
+
+NodeId draw_name(Random& random) {
+    NodeId name;
+    while (!name) {
+        name = NodeId{random.next()};
+    }
+    return name;
+}
+
+}  // namespace
+
+ClusterMember::ClusterMember(Parts parts)
+    : parts_(std::move(parts)), self_(draw_name(parts_.random)) {}
+
+Task<bool> ClusterMember::start() {
+    tell_threads(false, {});
+    const bool renewed = co_await renew();
+    schedule(parts_.config.cluster.renew_every);
+    check_next();
+    co_return renewed;
+}
+
+Task<bool> ClusterMember::leave() {
+    stopped_ = true;
+    parts_.scheduler.cancel(timer_);
+    const std::vector<HeldUser> left = co_await users_in(std::nullopt);
+    if (!left.empty()) {
+        co_return false;  // The others settle what is in grace, when its time is over.
+    }
+    Result<bool> forgotten = co_await parts_.registry.forget(self_);
+    co_return forgotten.has_value();
+}
+
+void ClusterMember::schedule(Millis wait) {
+    if (stopped_) {
+        return;
+    }
+    parts_.scheduler.cancel(timer_);
+    timer_ = parts_.scheduler.after(wait, [this] { beat(); });
+}
+
+Detached ClusterMember::beat() {
+    const Millis every = parts_.config.cluster.renew_every;
+    // A random phase, so that nodes that began together do not go on so.
+    const auto jitter = static_cast<std::int64_t>(
+        parts_.random.below(static_cast<std::uint64_t>(every.count() / 10) + 1));
+    schedule(every - Millis{jitter});
+    co_await renew();
+}
+
+Task<bool> ClusterMember::renew() {
+    const MonoTime sent_at = parts_.clock.now();
+    const Millis slept = sent_at - std::exchange(beat_at_, sent_at);
+    if (health_ == StoreHealth::ok && slept > parts_.config.cluster.lease) {
+        rename();  // Not the store, this process was away: others may have settled its death.
+    }
+    const WallTime sent_wall = parts_.clock.wall_now();
+    const NodeId name = self_;
+    NodeLease lease{self_, parts_.config.cluster.lease, leaving_, asserted_};
+    Result<Membership> membership = co_await parts_.registry.renew(std::move(lease));
+    if (self_ != name) {
+        co_return false;  // Renamed meanwhile: what was answered is about one that is no more.
+    }
+    if (membership) {
+        ++counters_.renewals;
+        learn(*membership, sent_at, sent_wall);
+        co_return true;
+    }
+    ++counters_.renewal_failures;
+    if (membership.error().code == ErrorCode::conflict) {
+        rename();
+        schedule(Millis{0});
+        co_return false;
+    }
+    set_health(membership.error().code == ErrorCode::limit_exceeded ? StoreHealth::degraded
+                                                                    : StoreHealth::down);
+    co_return false;
+}
+
+void ClusterMember::rename() {
+    ++counters_.renamed;
+    self_ = draw_name(parts_.random);
+    const MonoTime last_vouched = std::exchange(lease_until_, MonoTime{});
+    log::warning("renamed",
+                 "this node did not run for longer than its lease; its sessions count "
+                 "again when they show life");
+    tell_threads(true, last_vouched);
+}
+
+void ClusterMember::keep_time(const Membership& membership, MonoTime sent_at, WallTime sent_wall) {
+    // Half of the way there and back is all that can be said of when the store looked at its clock.
+    const Millis half = (parts_.clock.now() - sent_at) / 2;
+    const Millis off = membership.reference_now - (sent_wall + half);
+    if (std::chrono::abs(off) > parts_.config.cluster.clock_tolerance) {
+        ++counters_.clock_offsets;
+        log::warning("clock_off", "the clock is {} ms off from that of the store", -off.count());
+    }
+    if (std::chrono::abs(off) > half + Millis{5}) {
+        parts_.clock.set_offset(parts_.clock.offset() + off);
+    }
+}
+
+void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall) {
+    keep_time(membership, sent_at, sent_wall);
+    const bool was_away = health_ != StoreHealth::ok;
+    const bool first = incarnation_.empty();
+    const bool lost = !first && membership.incarnation != incarnation_;
+    const bool failed_over = !first && membership.failovers != failovers_;
+    incarnation_ = membership.incarnation;
+    failovers_ = membership.failovers;
+    lease_until_ = sent_at + parts_.config.cluster.lease;
+    if (lost || failed_over) {
+        ++counters_.stores_lost;
+    }
+    if (lost || failed_over || was_away) {
+        // The others may find their way back to it later than this node.
+        no_deaths_until_ = parts_.clock.now() + parts_.config.cluster.lease;
+    }
+    others_.clear();
+    live_.clear();
+    for (const NodeFacts& node : membership.nodes) {
+        if (node.node != self_) {
+            others_[node.node] = {node.renewed_at,
+                                  node.alive || parts_.clock.now() < no_deaths_until_};
+        }
+        if (node.alive || node.node == self_) {
+            live_.push_back(node.node);
+        }
+    }
+    std::ranges::sort(live_);
+    tell_threads(false, {});
+    if (first) {
+        asserted_ = incarnation_;  // There is nothing to state yet.
+    } else if (lost || failed_over || was_away || std::exchange(must_assert_, false)) {
+        assert_all(lost || failed_over, incarnation_);
+    }
+    set_health(StoreHealth::ok);
+    look_for_deaths(membership);
+}
+
+void ClusterMember::set_health(StoreHealth health) {
+    if (std::exchange(health_, health) == health) {
+        return;
+    }
+    log::warning("store", "the session store is {}", wire_name(health));
+    tell_threads(false, {});
+    parts_.on_health(health);
+    parts_.scheduler.cancel(unknown_timer_);
+    if (health == StoreHealth::down && parts_.config.degraded_show != DegradedShow::last_known) {
+        unknown_timer_ = parts_.scheduler.after(parts_.config.cluster.unknown_after,
+                                                [this] { look_again_everywhere(); });
+    }
+}
+
+void ClusterMember::suspect() {
+    if (health_ == StoreHealth::ok && !stopped_) {
+        set_health(StoreHealth::down);
+        schedule(Millis{0});
+    }
+}
+
+void ClusterMember::look_again_everywhere() {
+    for (Shard* const shard : parts_.shards.all) {
+        shard->scheduler.post([shard] { shard->watches.look_at_all_again(); });
+    }
+}
+
+void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
+    for (Shard* const shard : parts_.shards.all) {
+        shard->scheduler.post([shard, renamed, last_vouched,
+                               view = NodeView{health_, self_, lease_until_, others_}]() mutable {
+            shard->nodes = std::move(view);
+            shard->sessions.set_node(shard->nodes.self);
+            if (renamed) {
+                shard->service.renamed(last_vouched);
+            }
+        });
+    }
+}
+
+}  // namespace presence

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/random.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
+#include "presence/core/shard.h"
+#include "presence/model/store_health.h"
+#include "presence/ports/node_registry.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace presence {
+
+/// What this node has done about the others. Owner's thread.
+struct ClusterCounters {
+    std::uint64_t renewals = 0;
+    std::uint64_t renewal_failures = 0;
+    std::uint64_t renamed = 0;  ///< Woke up after the others had settled its death.
+    std::uint64_t deaths_settled = 0;
+    std::uint64_t users_swept = 0;
+    std::uint64_t checks = 0;         ///< Partitions looked over for lost records.
+    std::uint64_t records_stale = 0;  ///< Records that were lost, or changed without our knowing.
+    std::uint64_t stores_lost = 0;    ///< Incarnations of the store that ended, fail-overs.
+    std::uint64_t clock_offsets = 0;  ///< Renewals at which the clock was too far off.
+};
+
+/// This node among those that share its session store: it keeps the lease, tells its threads who
+/// is there, settles the dead, looks for lost records, and states its sessions again to a store
+/// that has lost them (DESIGN rules 30 to 32, 36).
+///
+/// On the thread of `parts.scheduler`; goes to the home threads of users by run_there.
+class ClusterMember {
+public:
+    struct Parts {
+        Scheduler& scheduler;
+        ReferenceClock& clock;
+        Random& random;
+        NodeRegistry& registry;
+        Shards& shards;
+        const CoreConfig& config;
+        /// The store went away, came back, or refuses writes. Called on this thread.
+        std::function<void(StoreHealth)> on_health;
+    };
+
+    explicit ClusterMember(Parts parts);
+
+    /// Draws a name and takes the first lease. False: the store does not answer yet; it is tried
+    /// again, and until then this node stands by itself.
+    [[nodiscard]] Task<bool> start();
+
+    /// Somebody here could not read the store: it counts as down until a renewal says otherwise.
+    void suspect();
+
+    /// From now on the others see that this node is going.
+    void set_leaving() { leaving_ = true; }
+    /// Gives the lease back, if no session is left that others would have to settle. No call after.
+    [[nodiscard]] Task<bool> leave();
+
+    [[nodiscard]] NodeId self() const noexcept { return self_; }
+    [[nodiscard]] StoreHealth health() const noexcept { return health_; }
+    [[nodiscard]] const ClusterCounters& counters() const noexcept { return counters_; }
+    /// Nodes with a lease, this one included, as last heard.
+    [[nodiscard]] std::size_t live_nodes() const noexcept { return live_.size(); }
+
+private:
+    void schedule(Millis wait);
+    [[nodiscard]] Task<bool> renew();
+    Detached beat();
+    void learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
+    void keep_time(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
+    void set_health(StoreHealth health);
+    void rename();
+    /// What watchers hold of others is void, or can be had again.
+    void look_again_everywhere();
+    /// Puts what is known into every thread's NodeView.
+    void tell_threads(bool renamed, MonoTime last_vouched);
+
+    // Deaths, in cluster_sweep.cc
+    void look_for_deaths(const Membership& membership);
+    Detached settle_death(NodeId node, WallTime died_at);
+    /// True: nothing of the node is left in the partition, as far as its time has come.
+    [[nodiscard]] Task<bool> sweep(NodeId node, WallTime died_at, std::uint32_t partition);
+    /// Which node sees to `partition` of a dead one (RULINGS 26).
+    [[nodiscard]] NodeId sweeper_of(NodeId dead, std::uint32_t partition) const;
+    /// Runs `flow(service, users)` for each thread's share of `users`. True: all said yes.
+    template <class Flow>
+    [[nodiscard]] Task<bool> at_homes(std::vector<UserId> users, Flow flow);
+
+    // Lost records, in cluster_check.cc
+    Detached assert_all(bool lost, std::string incarnation);
+    Detached check_next();
+    /// Users held by this node: all, or those of a partition.
+    [[nodiscard]] Task<std::vector<HeldUser>> users_in(std::optional<std::uint32_t> partition);
+    [[nodiscard]] Task<bool> check(std::uint32_t partition);
+
+    Parts parts_;
+    ClusterCounters counters_;
+    NodeId self_;
+    StoreHealth health_ = StoreHealth::down;  ///< Until it was reached.
+    bool leaving_ = false;
+    bool stopped_ = false;
+    std::string incarnation_;  ///< Of the store as last seen; empty: never reached.
+    std::string asserted_;
+    bool asserting_ = false;
+    bool must_assert_ = false;  ///< The last attempt failed.
+    std::uint64_t failovers_ = 0;
+    MonoTime lease_until_;
+    MonoTime beat_at_;          ///< When the last renewal was begun.
+    MonoTime no_deaths_until_;  ///< After a fail-over the lease of a live node may be lost.
+    std::uint32_t next_partition_ = 0;
+    std::map<NodeId, NodeView::Other> others_;
+    std::vector<NodeId> live_;  ///< Sorted; this node included.
+    std::set<NodeId> settling_;
+    Scheduler::TimerId timer_;
+    Scheduler::TimerId unknown_timer_;  ///< While the store is away, until watchers are told.
+};
+
+}  // namespace presence

@@ -1,0 +1,371 @@
+#include "unit/core/cluster.h"
+
+namespace presence::testing {
+
+namespace {
+
+using Node = Cluster::Node;
+using enum Status;
+
+TEST(Cluster, AChangeOnOneNodeIsToldOnAnother) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    EXPECT_EQ(cluster.watch(bob, {"ann"}).front().status, offline);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.run(1100ms);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{online, busy}));
+}
+
+TEST(Cluster, TwoDevicesOnTwoNodesAreOneUser) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    const auto phone = cluster.connect(cluster.node(0), "ann");
+    const auto laptop = cluster.connect(cluster.node(1), "ann");
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 2U);
+    cluster.run(2s);
+    cluster.bye(phone);
+    cluster.run(2s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{online}));
+    cluster.bye(laptop);
+    cluster.run(2s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{online, offline}));
+}
+
+TEST(Cluster, AResumeElsewhereClosesTheHalfOpenConnectionAndNobodyIsTold) {
+    Cluster cluster(3);
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    const Epoch before = cluster.record("ann")->sessions.front().epoch;
+    const auto back = cluster.connect(cluster.node(1), "ann", ann);
+    EXPECT_TRUE(back->resumed);
+    cluster.run(10ms);
+    EXPECT_EQ(cluster.connection(ann).ended, EndReason::replaced);
+    const UserRecordRef record = cluster.record("ann");
+    ASSERT_EQ(record->sessions.size(), 1U);
+    EXPECT_GT(record->sessions.front().epoch, before);
+    EXPECT_EQ(record->sessions.front().node, cluster.node(1).member.self());
+    cluster.run(200s);
+    EXPECT_TRUE(cluster.connection(bob).told.empty());
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+}
+
+TEST(Cluster, ATakeoverWhoseWordIsLostIsFoundOutByTheNextCheck) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.node(0).endpoint.set_reachable(false);
+    const auto back = cluster.connect(cluster.node(1), "ann", ann);
+    ASSERT_TRUE(back->resumed);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+    cluster.node(0).endpoint.set_reachable(true);
+    cluster.run(cluster.config.heartbeat.interval + 2s);
+    EXPECT_EQ(cluster.connection(ann).ended, EndReason::replaced);
+    EXPECT_FALSE(cluster.connection(back).ended);
+}
+
+TEST(Cluster, AKickReachesTheNodeThatHoldsTheSession) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    EXPECT_TRUE(*cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), ann->id)));
+    cluster.run(10ms);
+    EXPECT_EQ(cluster.connection(ann).ended, EndReason::kicked);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+    EXPECT_FALSE(*cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), ann->id)));
+}
+
+TEST(Cluster, RevokedAndErasedUsersLoseTheirSessionsOnEveryNode) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    EXPECT_TRUE(*cluster.wait(
+        cluster.node(1).shard.service.end_all(UserId("ann"), Cause::revoked, EndReason::revoked)));
+    EXPECT_TRUE(*cluster.wait(cluster.node(1).shard.service.erase(UserId("bob"))));
+    cluster.run(10ms);
+    EXPECT_EQ(cluster.connection(ann).ended, EndReason::revoked);
+    EXPECT_EQ(cluster.connection(bob).ended, EndReason::erased);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+    EXPECT_TRUE(cluster.record("bob")->sessions.empty());
+}
+
+TEST(Cluster, TheLimitOfSessionsHoldsOverAllNodes) {
+    Cluster cluster(2);
+    for (std::size_t i = 0; i < cluster.limits.sessions_per_user; ++i) {
+        cluster.connect(cluster.node(i % 2), "ann");
+    }
+    const auto refused = cluster.try_connect(cluster.node(0), "ann");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::limit_exceeded);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), cluster.limits.sessions_per_user);
+}
+
+// --- Death of a node -----------------------------------------------------------------------------
+
+TEST(Cluster, FO_001_ADeadNodesUsersGoOfflineWithinTheBoundWithItsLastRenewalAsLastSeen) {
+    Cluster cluster(3);
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.run(5s);
+    const WallTime died_at = cluster.clock.wall_now();
+    cluster.kill(cluster.node(0));
+    cluster.run(9'900ms - 2s);
+    EXPECT_TRUE(cluster.connection(bob).told.empty());
+    cluster.run(3'100ms);
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
+    const WallTime last_seen = *cluster.record("ann")->presence.last_seen;
+    EXPECT_LE(last_seen, died_at);
+    EXPECT_GE(last_seen, died_at - 2s);
+    cluster.run(10s);
+    EXPECT_EQ(cluster.stored_last_seen("ann"), last_seen);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+    // Nothing of it is left, and only one node told of it.
+    EXPECT_EQ(cluster.node(1).member.live_nodes(), 2U);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
+    EXPECT_EQ(cluster.node(1).member.counters().deaths_settled +
+                  cluster.node(2).member.counters().deaths_settled,
+              1U);
+}
+
+TEST(Cluster, FO_023_UsersWhoComeBackElsewhereAfterANodeDeathAreNeverShownOffline) {
+    Cluster cluster(3);
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    std::vector<std::string> names;
+    std::vector<const char*> watched;
+    std::vector<Cluster::DeviceRef> devices;
+    for (int i = 0; i < 40; ++i) {
+        names.push_back("user " + std::to_string(i));
+    }
+    for (const std::string& name : names) {
+        devices.push_back(cluster.connect(cluster.node(0), name.c_str()));
+        watched.push_back(name.c_str());
+    }
+    cluster.watch(bob, watched);
+    cluster.kill(cluster.node(0));
+    cluster.run(4s);
+    for (std::size_t i = 0; i < 20; ++i) {
+        const auto back = cluster.connect(cluster.node(1 + i % 2), names[i].c_str(), devices[i]);
+        EXPECT_TRUE(back->resumed);
+    }
+    cluster.run(60s);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto told = statuses(cluster.connection(bob).told, names[i].c_str());
+        EXPECT_EQ(told, i < 20 ? std::vector<Status>{} : std::vector{offline}) << names[i];
+    }
+}
+
+TEST(Cluster, TheFirstNodeUpSettlesWhatItFinds) {
+    auto cluster = std::make_unique<Cluster>(1);
+    const auto ann = cluster->connect(cluster->node(0), "ann");
+    cluster->run(5s);
+    const WallTime died_at = cluster->clock.wall_now();
+    cluster->kill(cluster->node(0));
+    cluster->run(1h);
+    cluster->add_node();
+    cluster->run(11s);
+    EXPECT_EQ(cluster->look(cluster->node(1), "bob", "ann").status, offline);
+    EXPECT_LE(*cluster->record("ann")->presence.last_seen, died_at);
+    EXPECT_GE(*cluster->record("ann")->presence.last_seen, died_at - 2s);
+}
+
+TEST(Cluster, ANodeThatSleptThroughItsDeathComesBackUnderAnotherNameAndHarmsNobody) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");    // Stays, and beats.
+    const auto cid = cluster.connect(cluster.node(0), "cid");    // Moves while its node sleeps.
+    const auto dora = cluster.connect(cluster.node(0), "dora");  // Is gone when it wakes.
+    cluster.watch(bob, {"ann", "cid", "dora"});
+    const NodeId before = cluster.node(0).member.self();
+    cluster.pause(cluster.node(0));
+    cluster.run(5s);
+    const auto moved = cluster.connect(cluster.node(1), "cid", cid);
+    dora->beating = false;
+    cluster.run(40s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
+    cluster.go_on(cluster.node(0));
+    cluster.run(5s);
+    EXPECT_NE(cluster.node(0).member.self(), before);
+    EXPECT_EQ(cluster.connection(cid).ended, EndReason::replaced);
+    EXPECT_FALSE(cluster.connection(moved).ended);
+    cluster.run(40s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline, online}));
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "cid"), std::vector<Status>{});
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "dora"), (std::vector{offline}));
+    EXPECT_FALSE(cluster.connection(ann).ended);
+    EXPECT_EQ(cluster.record("ann")->sessions.front().node, cluster.node(0).member.self());
+}
+
+// --- Lost records --------------------------------------------------------------------------------
+
+TEST(Cluster, FO_006_ASingleLostRecordIsRestoredWithinAnInterval) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    const Version told = cluster.record("ann")->presence.shown_version;
+    cluster.sessions.erase(UserId("ann"));
+    cluster.run(cluster.config.heartbeat.interval + 1s);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    EXPECT_GT(cluster.record("ann")->presence.shown_version, told);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector<Status>{});
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, online);
+}
+
+TEST(Cluster, AStoreThatLostAllIsToldAllAgainAndNobodyGoesOffline) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto also = cluster.connect(cluster.node(1), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.nodes.lose_all();
+    cluster.run(5s);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 2U);
+    EXPECT_EQ(cluster.record("bob")->sessions.size(), 1U);
+    cluster.run(30s);
+    for (const Told& told : cluster.connection(bob).told) {
+        EXPECT_EQ(told.status, online) << told;  // Under a higher version, perhaps.
+    }
+    EXPECT_FALSE(cluster.connection(ann).ended);
+    EXPECT_FALSE(cluster.connection(also).ended);
+}
+
+// --- The store is away ---------------------------------------------------------------------------
+
+TEST(Cluster, WhileTheStoreIsAwayOwnUsersStayRightAndAllAgreeAfterwards) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto eve = cluster.connect(cluster.node(1), "eve");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.watch(eve, {"ann"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    EXPECT_EQ(cluster.node(0).health.back(), StoreHealth::down);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.run(20s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{busy}));
+    cluster.set_store(true);
+    cluster.run(5s);
+    EXPECT_EQ(cluster.node(0).health.back(), StoreHealth::ok);
+    EXPECT_EQ(cluster.record("ann")->presence.shown.status, busy);
+    EXPECT_EQ(cluster.look(cluster.node(1), "eve", "ann").status, busy);
+    cluster.run(200s);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+}
+
+TEST(Cluster, WhoComesWhileTheStoreIsAwayIsServedAndKnownToAllAfterwards) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    cluster.set_store(false);
+    cluster.run(3s);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.run(20s);
+    cluster.set_store(true);
+    cluster.run(5s);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    EXPECT_EQ(cluster.look(cluster.node(1), "eve", "ann").status, online);
+}
+
+TEST(Cluster, WatchersHearUnknownOfOtherNodesUsersAfterTenSecondsAndTheTruthAfterwards) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto eve = cluster.connect(cluster.node(1), "eve");
+    const Version version = cluster.watch(bob, {"ann", "eve", "nobody"})[1].version;
+    cluster.set_store(false);
+    cluster.run(9'900ms);
+    EXPECT_TRUE(cluster.connection(bob).told.empty());
+    cluster.run(2'300ms);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector<Status>{});
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "eve"), (std::vector{unknown}));
+    EXPECT_EQ(cluster.connection(bob).told.front().version, version);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "nobody"), (std::vector{unknown}));
+    cluster.run(60s);
+    cluster.set_store(true);
+    cluster.run(10s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "eve"), (std::vector{unknown, online}));
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "nobody"), (std::vector{unknown, offline}));
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector<Status>{});
+}
+
+TEST(Cluster, WhileTheStoreIsAwayTheHiddenLookLikeThoseWhoNeverExisted) {
+    Cluster cluster(2);
+    cluster.hide("ann");
+    cluster.hide("eve");
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    cluster.connect(cluster.node(0), "ann");
+    cluster.connect(cluster.node(1), "eve");
+    cluster.watch(bob, {"ann", "eve", "nobody"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    const auto what = [](Told told) {
+        told.user = UserId("x");
+        return told.line();
+    };
+    const std::string nobody = what(cluster.look(cluster.node(0), "bob", "nobody"));
+    EXPECT_EQ(what(cluster.look(cluster.node(0), "bob", "ann")), nobody);
+    EXPECT_EQ(what(cluster.look(cluster.node(0), "bob", "eve")), nobody);
+    cluster.run(20s);
+    cluster.set_store(true);
+    cluster.run(20s);
+    for (const char* user : {"ann", "eve", "nobody"}) {
+        EXPECT_EQ(statuses(cluster.connection(bob).told, user), (std::vector{unknown, offline}));
+    }
+    for (const Told& told : cluster.connection(bob).told) {
+        EXPECT_EQ(told.version, Version{0}) << told;
+    }
+}
+
+TEST(Cluster, AChangeThatTheBusLostWhileTheStoreWasAwayIsFoundAfterwards) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto eve = cluster.connect(cluster.node(1), "eve");
+    cluster.watch(bob, {"eve"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.declare(cluster.node(1), "eve", DeclaredStatus::dnd);
+    cluster.run(2s);
+    cluster.set_store(true);
+    cluster.run(10s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "eve"), (std::vector{dnd}));
+}
+
+TEST(Cluster, TwoNodesThatChangeOneUserAtOnceBothGetThrough) {
+    Cluster cluster(2);
+    cluster.sessions.faults().set_delay(2ms);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    std::vector<Started<Result<StatusOutcome>>> changes;
+    const auto first = cluster.connect(cluster.node(0), "ann");
+    const auto second = cluster.connect(cluster.node(1), "ann");
+    for (int i = 0; i < 200; ++i) {
+        const DeclaredStatus status = i % 2 == 0 ? DeclaredStatus::busy : DeclaredStatus::away;
+        for (const std::size_t at : {0U, 1U}) {
+            changes.push_back(start_task(cluster.node(at).shard.service.change_session_status(
+                (at == 0 ? first : second)->session,
+                StatusChange{status, std::nullopt, false, nullptr})));
+        }
+        cluster.run(Millis{i % 7});
+    }
+    cluster.run(10s);
+    Version last;
+    for (const Told& told : cluster.connection(bob).told) {
+        EXPECT_GT(told.version, last);
+        last = told.version;
+    }
+    for (const auto& change : changes) {
+        ASSERT_TRUE(change->has_value());
+        EXPECT_TRUE(change->value().has_value());
+    }
+    EXPECT_EQ(cluster.connection(bob).told.back().status,
+              cluster.look(cluster.node(0), "bob", "ann").status);
+}
+
+}  // namespace
+
+}  // namespace presence::testing
