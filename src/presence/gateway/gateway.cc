@@ -13,7 +13,7 @@ constexpr double kTolerance = 10;
 Gateway::Gateway(const GatewayParts& parts)
     : parts_(parts),
       timers_(kTimerTick, parts.clock.now()),
-      healthy_since_(parts.clock.wall_now()) {
+      health_{StoreHealth::ok, parts.clock.wall_now()} {
     limits_changed();
     parts_.shard.service.set_owner(this);
     parts_.shard.watches.set_sink(this);
@@ -221,6 +221,19 @@ void Gateway::visit(const Timer& timer, MonoTime now) {
             close(id, protocol::CloseReason::restarting, true);
             return;
     }
+}
+
+void Gateway::set_store_health(StoreHealth store) {
+    if (store == health_.store) {
+        return;
+    }
+    health_ = {store, parts_.clock.wall_now()};
+    const std::string text = protocol::encode_health(health_);
+    connections_.for_each([&](SlotId id, const ClientConnection& connection) {
+        if (connection.stage == ClientConnection::Stage::open) {
+            send(id, text);
+        }
+    });
 }
 
 void Gateway::drain(Millis window) {

@@ -118,6 +118,9 @@ public:
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
 
+    /// The shared store went away, came back, or refuses writes: everybody is told.
+    void set_store_health(StoreHealth store);
+
 private:
     enum class TimerKind : std::uint8_t { hello, token_warning, token_end, slow, drain };
     struct Timer {
@@ -185,7 +188,7 @@ private:
     TimingWheel<Timer> timers_;
     GatewayCounters counters_;
     protocol::ParseLimits parse_limits_;
-    WallTime healthy_since_;
+    protocol::Health health_;
     bool draining_ = false;
 };
 

@@ -209,7 +209,7 @@ void Gateway::welcome(SlotId id, RequestId request, const Attachment& attached,
     fields.limit_custom_status_text = parts_.limits.custom_status_text;
     fields.limit_sessions = parts_.limits.sessions_per_user;
     fields.limit_room_members = parts_.limits.room_members;
-    fields.health = {protocol::StoreHealth::ok, healthy_since_};
+    fields.health = health_;
     fields.token_expires_at = claims.expires_at;
     send(id, protocol::encode_welcome(request, fields));
 }

@@ -21,18 +21,6 @@ public:
     }
 };
 
-std::string_view word(StoreHealth health) {
-    switch (health) {
-        case StoreHealth::ok:
-            return "ok";
-        case StoreHealth::degraded:
-            return "degraded";
-        case StoreHealth::down:
-            return "down";
-    }
-    return "down";
-}
-
 void append_size(ObjectWriter& object, std::string_view name, std::size_t value) {
     object.integer(name, static_cast<std::int64_t>(value));
 }
@@ -131,7 +119,7 @@ std::string encode_welcome(RequestId id, const WelcomeFields& fields) {
     append_limits(message, fields);
     message.name("health");
     ObjectWriter health(out);
-    health.text("store", word(fields.health.store));
+    health.text("store", wire_name(fields.health.store));
     health.integer("since", fields.health.since.ms());
     health.close();
     if (fields.token_expires_at) {
@@ -144,7 +132,7 @@ std::string encode_welcome(RequestId id, const WelcomeFields& fields) {
 std::string encode_health(const Health& health) {
     std::string out;
     MessageWriter message(out, "health", {});
-    message.text("store", word(health.store));
+    message.text("store", wire_name(health.store));
     message.integer("since", health.since.ms());
     message.close();
     return out;

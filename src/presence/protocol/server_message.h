@@ -4,6 +4,7 @@
 #include "presence/base/result.h"
 #include "presence/base/time.h"
 #include "presence/model/privacy.h"
+#include "presence/model/store_health.h"
 #include "presence/model/view.h"
 #include "presence/protocol/client_message.h"
 
@@ -25,8 +26,6 @@ namespace presence::protocol {
 /// `{"userId":"x","status":"offline","version":0}`. Under 4 KiB each.
 void append_presence(std::string& out, const PresenceView& view);
 [[nodiscard]] std::string encode_presence(const PresenceView& view);
-
-enum class StoreHealth : std::uint8_t { ok, degraded, down };
 
 struct Health {
     StoreHealth store = StoreHealth::ok;

@@ -38,7 +38,7 @@ struct Viewing {
     Status unknown_as = Status::unknown;  ///< What that is shown as (`degraded.show`).
     /// What one who never existed is shown as, and so whoever may not be seen (RULINGS 2).
     Status nobody_as = Status::offline;
-    Version told;  ///< What the viewer was told last of one of whom nothing can be read.
+    Version told{};  ///< What the viewer was told last of one of whom nothing can be read.
 };
 
 /// Makes the only thing that may leave for a client.
