@@ -47,7 +47,7 @@ function sees(client, userId, expected, withinMs = 3_000) {
         resolve(presence);
       }
     };
-    const stop = client.subscribe(look);
+    const stop = client.on("presence", look);
     const timer = setTimeout(() => {
       stop();
       reject(new Error(`${userId} is ${JSON.stringify(client.presence(userId))}`));

@@ -1,16 +1,11 @@
 import { Timer, type Clock } from "./clock.js";
+import type { Channel } from "./environment.js";
 import type { Activity } from "./protocol.js";
 
-const INPUT_EVENTS = [
-  "mousemove",
-  "mousedown",
-  "keydown",
-  "click",
-  "scroll",
-  "touchstart",
-  "wheel",
-] as const;
-const LISTEN_OPTIONS = { passive: true, capture: true } as const;
+const INPUT_EVENTS = "mousemove mousedown keydown click scroll touchstart wheel".split(" ");
+const LISTEN_OPTIONS = { passive: true, capture: true };
+/** Other tabs hear of input at most so often. */
+const SHARE_EVERY_MS = 10_000;
 
 export interface ActivityOptions {
   /** So long without input counts as idle. */
@@ -23,14 +18,16 @@ export interface ActivityOptions {
  * Tells from input whether a person is there.
  *
  * An event only notes the time; one timer, armed anew when it finds that there was input, looks at
- * it, so a moving mouse costs nothing.
+ * it, so a moving mouse costs nothing. Input in one tab counts for all tabs of the same user.
  */
 export class ActivityTracker {
   readonly #clock: Clock;
   readonly #options: ActivityOptions;
   readonly #timer: Timer;
-  readonly #heard = () => this.noteInput();
+  readonly #heard = () => this.#noteInput(true);
+  #channel: Channel | undefined;
   #lastInput: number;
+  #sharedAt = -Infinity;
   #state: Activity = "active";
 
   constructor(clock: Clock, options: ActivityOptions) {
@@ -41,11 +38,7 @@ export class ActivityTracker {
     for (const name of INPUT_EVENTS) {
       options.target.addEventListener(name, this.#heard, LISTEN_OPTIONS);
     }
-    this.#timer.start(options.idleAfterMs, () => this.#look());
-  }
-
-  get state(): Activity {
-    return this.#state;
+    this.#look();
   }
 
   /** How long ago the last input was. */
@@ -53,12 +46,11 @@ export class ActivityTracker {
     return Math.max(0, this.#clock.now() - this.#lastInput);
   }
 
-  noteInput(): void {
-    this.#lastInput = this.#clock.now();
-    if (this.#state === "idle") {
-      this.#become("active");
-      this.#timer.start(this.#options.idleAfterMs, () => this.#look());
-    }
+  /** Shares input with the other tabs; `open` gives the way to them, nothing ends it. */
+  share(open: ((heard: () => void) => Channel | undefined) | undefined): void {
+    this.#channel?.close();
+    this.#channel = open?.(() => this.#noteInput(false));
+    this.#sharedAt = -Infinity;
   }
 
   /** Idle from now until the next input, e.g. when a phone is put away. */
@@ -68,9 +60,23 @@ export class ActivityTracker {
   }
 
   stop(): void {
+    this.share(undefined);
     this.#timer.stop();
     for (const name of INPUT_EVENTS) {
       this.#options.target.removeEventListener(name, this.#heard, LISTEN_OPTIONS);
+    }
+  }
+
+  #noteInput(isOwn: boolean): void {
+    const now = this.#clock.now();
+    this.#lastInput = now;
+    if (isOwn && this.#channel && now - this.#sharedAt >= SHARE_EVERY_MS) {
+      this.#sharedAt = now;
+      this.#channel.post();
+    }
+    if (this.#state === "idle") {
+      this.#become("active");
+      this.#look();
     }
   }
 

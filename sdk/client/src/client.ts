@@ -1,48 +1,63 @@
 import { ActivityTracker } from "./activity.js";
-import { checkIds, checkStatusChange } from "./bounds.js";
-import { systemClock, type Clock } from "./clock.js";
+import { checkIds } from "./bounds.js";
+import { systemClock, Timer, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
 import { Emitter } from "./emitter.js";
 import { pageEnvironment, type Environment } from "./environment.js";
+import { freeze, isSame } from "./frozen.js";
 import { Link, type ConnectionStatus } from "./link.js";
 import type { ClientEvents, ClientOptions } from "./options.js";
-import { PresenceMap, type MapListener, type UserListener } from "./presence_map.js";
+import { PresenceMap, type UserListener } from "./presence_map.js";
 import type {
   Activity,
   ClientRequest,
   Health,
+  JoinOptions,
+  Limits,
   PrivacyRules,
+  RoomView,
   ServerMessage,
+  SignalRequest,
   StatusChange,
+  Target,
   UserPresence,
   Welcome,
   WirePresence,
 } from "./protocol.js";
 import { errorOf } from "./requests.js";
+import { Rooms } from "./rooms.js";
 import { ServerClock } from "./server_clock.js";
+import { Subscriptions } from "./subscriptions.js";
 import { TokenSource } from "./token_source.js";
-import { WaitingRoom } from "./waiting_room.js";
-import { WatchList } from "./watch_list.js";
+import { Typing } from "./typing.js";
+import { Batch } from "./views.js";
+import { chunks, watchRequests } from "./watch_list.js";
 import { webSocketTransport } from "./web_socket_transport.js";
 
 const IDLE_AFTER_MS = 5 * 60_000;
 const BATCH_MS = 200;
-const UNWATCH_LINGER_MS = 200;
-const DEFAULT_TEXT_LIMIT = 100;
-const DEFAULT_TTL_MS = 100_000;
+const CONNECTED_WITHIN_MS = 15_000;
 
 /** A client of one presence server, for one user at a time. */
 export class PresenceClient {
   readonly #options: ClientOptions;
+  readonly #clock: Clock;
+  readonly #environment: Environment;
   readonly #emitter = new Emitter<ClientEvents>();
+  readonly #batch: Batch;
   readonly #link: Link;
   readonly #map: PresenceMap;
-  readonly #watches: WatchList;
-  readonly #waiting: WaitingRoom;
+  readonly #watches: Subscriptions;
+  readonly #rooms: Rooms;
+  readonly #joins: Subscriptions<JoinOptions>;
+  readonly #typing: Typing;
   readonly #serverClock: ServerClock;
+  /** Runs while the link is down; at its end nothing that was known may be shown any more. */
+  readonly #ttlTimer: Timer;
   readonly #tracker: ActivityTracker | undefined;
   readonly #unlisten: () => void;
   #activity: Activity | undefined;
+  #delivery: "live" | "paused" = "live";
   #session: Welcome | undefined;
   #health: Health | undefined;
   #sessionStatus: StatusChange | undefined;
@@ -54,21 +69,27 @@ export class PresenceClient {
     const clock = options.clock ?? systemClock;
     const environment = options.environment ?? pageEnvironment();
     this.#options = options;
+    this.#clock = clock;
+    this.#environment = environment;
     this.#serverClock = new ServerClock(clock);
-    this.#map = new PresenceMap(clock, this.#serverClock, options.batchMs ?? BATCH_MS);
-    this.#map.subscribe((changed) => this.#emitter.emit("presence", changed));
-    this.#link = this.#makeLink(clock, environment);
-    this.#waiting = new WaitingRoom(clock, (request, handler) => this.#link.ask(request, handler));
-    this.#watches = new WatchList({
+    this.#batch = new Batch(clock, options.batchMs ?? BATCH_MS);
+    this.#ttlTimer = new Timer(clock);
+    this.#link = this.#makeLink();
+    this.#watches = this.#makeWatches();
+    this.#joins = this.#makeJoins();
+    this.#map = new PresenceMap(
       clock,
-      lingerMs: UNWATCH_LINGER_MS,
-      knownVersion: (userId) => this.#map.knownVersion(userId),
-      ask: (request, handler) => this.#link.ask(request, handler),
-      mark: () => this.#map.updateCount,
-      onSnapshot: (message, users, mark) => this.#takeSnapshot(message, users, mark),
-      onForget: (users) => this.#map.forget(users),
-      onError: (error) => this.#emitter.emit("error", error),
-    });
+      this.#serverClock,
+      this.#batch,
+      (userId) => this.#watches.isWanted(userId),
+      (changed) => this.#emitter.emit("presence", changed),
+    );
+    this.#rooms = new Rooms(
+      this.#batch,
+      (room) => this.#joins.isWanted(room),
+      (changed) => this.#emitter.emit("room", changed),
+    );
+    this.#typing = new Typing(clock, this.#batch, (request) => this.#link.tell(request));
     if (options.idleAfterMs !== false && environment.inputTarget) {
       this.#activity = "active";
       this.#tracker = new ActivityTracker(clock, {
@@ -81,7 +102,7 @@ export class PresenceClient {
       woke: () => this.#link.wake(),
       wentOffline: () => this.#link.probe(),
       hidden: () => this.#hidden(),
-      putAway: () => this.#link.putAway(),
+      putAway: (isLeaving) => this.#link.putAway(isLeaving),
     });
   }
 
@@ -117,7 +138,7 @@ export class PresenceClient {
     this.#link.stop("disconnected");
   }
 
-  /** Ends this device's session now. Forgets token, session, watches and what was seen. */
+  /** Ends this device's session now. Forgets token, session, watches, rooms and what was seen. */
   signOut(): void {
     this.#link.signOut();
     this.#forgetUser();
@@ -132,7 +153,10 @@ export class PresenceClient {
       this.#tracker?.stop();
       this.#link.stop("destroyed");
       this.#forgetUser();
-      this.#map.stop();
+      this.#batch.stop();
+      this.#map.views.stop();
+      this.#rooms.views.stop();
+      this.#typing.stop();
       this.#emitter.clear();
     }
   }
@@ -149,6 +173,14 @@ export class PresenceClient {
     return this.#serverClock.now();
   }
 
+  /** `paused`: no news until `live`, which brings what changed. Others see no difference. */
+  setDelivery(mode: "live" | "paused"): void {
+    if (this.#delivery !== mode) {
+      this.#delivery = mode;
+      this.#link.tell({ type: "delivery", mode });
+    }
+  }
+
   // --- Others ---
 
   /** Watches users until the returned function is called. Calls add up per user. */
@@ -156,43 +188,82 @@ export class PresenceClient {
     this.#checkAlive();
     const ids = typeof userIds === "string" ? [userIds] : [...userIds];
     checkIds(ids);
-    return this.#watches.add(ids);
+    return this.#watches.add(ids, undefined);
   }
 
   /** What is known of a user now: frozen, and the same object until something in it changes. */
   presence(userId: string): UserPresence {
-    return this.#map.get(userId);
-  }
-
-  /** Hears of all changes, one call a batch. Does not watch. */
-  subscribe(listener: MapListener): () => void {
-    return this.#map.subscribe(listener);
+    return this.#map.views.get(userId);
   }
 
   /** Hears of one user. Does not watch. */
   subscribeUser(userId: string, listener: UserListener): () => void {
-    return this.#map.subscribeUser(userId, listener);
+    return this.#map.views.subscribe(userId, listener);
   }
 
   /** One look without a watch. */
   async get(userIds: readonly string[]): Promise<readonly WirePresence[]> {
-    checkIds(userIds);
     const answer = await this.#ask({ type: "get", users: userIds });
-    return answer.type === "snapshot" ? answer.users : [];
+    return (answer as ServerMessage & { type: "snapshot" }).users;
+  }
+
+  // --- Rooms ---
+
+  /**
+   * Joins a room until the returned function is called. Calls add up; one that takes part outweighs
+   * those that only observe, and of several the latest decides about `meta`.
+   */
+  join(room: string, options: JoinOptions = {}): () => void {
+    this.#checkAlive();
+    return this.#joins.add([room], { ...options });
+  }
+
+  /** What is known of a joined room: frozen, and the same object until something in it changes. */
+  room(room: string): RoomView {
+    return this.#rooms.views.get(room);
+  }
+
+  /** Hears of one room. Does not join. */
+  subscribeRoom(room: string, listener: (room: RoomView) => void): () => void {
+    return this.#rooms.views.subscribe(room, listener);
+  }
+
+  // --- Signals ---
+
+  /** Who is typing in a room, or to this user: `{ userId }` names who types. */
+  typing(to: Target): readonly string[] {
+    return this.#typing.get(to);
+  }
+
+  subscribeTyping(to: Target, listener: (userIds: readonly string[]) => void): () => void {
+    return this.#typing.subscribe(to, listener);
+  }
+
+  /**
+   * Call it with each key. The server is told at most every 3 s; 5 s after the last call it is over
+   * by itself, and with false at once.
+   */
+  setTyping(to: Target, isTyping = true): void {
+    if (this.#link.isReady) {
+      this.#typing.set(to, isTyping);
+    }
+  }
+
+  /** Any signal; resolves once the server has taken it. */
+  async signal(request: SignalRequest): Promise<void> {
+    await this.#ask({ type: "signal", ...request });
   }
 
   // --- Oneself ---
 
   /** `appliedInMs`: the server has kept it, and applies it when its rate limit allows. */
   async setStatus(change: StatusChange): Promise<{ appliedInMs?: number }> {
-    checkStatusChange(change, this.#session?.limits.customStatusText ?? DEFAULT_TEXT_LIMIT);
     const answer = await this.#ask({ type: "status", ...change });
     if (change.scope === "session") {
       this.#sessionStatus = change.status === "auto" ? undefined : change;
     }
-    return answer.type === "ack" && answer.appliedInMs !== undefined
-      ? { appliedInMs: answer.appliedInMs }
-      : {};
+    const { appliedInMs } = answer as { appliedInMs?: number };
+    return appliedInMs === undefined ? {} : { appliedInMs };
   }
 
   /** Kept over reconnects. With the tracker on, input decides anew. */
@@ -204,40 +275,48 @@ export class PresenceClient {
   }
 
   getPrivacy(): Promise<PrivacyRules> {
-    return this.#askPrivacy({});
+    return this.setPrivacy({});
   }
 
   /** Gives the rules in force afterwards. */
-  setPrivacy(rules: Partial<PrivacyRules>): Promise<PrivacyRules> {
-    return this.#askPrivacy(rules);
+  async setPrivacy(rules: Partial<PrivacyRules>): Promise<PrivacyRules> {
+    const { online, lastSeen } = (await this.#ask({ type: "privacy", ...rules })) as ServerMessage &
+      PrivacyRules;
+    return freeze({ online, lastSeen });
   }
 
   async block(userIds: readonly string[]): Promise<void> {
-    checkIds(userIds);
     await this.#ask({ type: "block", users: userIds });
   }
 
   async unblock(userIds: readonly string[]): Promise<void> {
-    checkIds(userIds);
     await this.#ask({ type: "unblock", users: userIds });
   }
 
   // --- Inside ---
 
-  #makeLink(clock: Clock, environment: Environment): Link {
-    const { url, getToken, transport, random, backoff } = this.#options;
+  #makeLink(): Link {
+    const clock = this.#clock;
+    const { url, getToken, transport, random, backoff, resumeKey } = this.#options;
     return new Link(
       {
         url,
         transport: transport ?? webSocketTransport(),
         clock,
         random: random ?? Math.random,
-        environment,
-        backoff: { firstMs: backoff?.firstMs ?? 5_000, capMs: backoff?.capMs ?? 60_000 },
+        environment: this.#environment,
+        backoff: { firstMs: 5_000, capMs: 60_000, ...backoff },
         tokens: new TokenSource(getToken, clock),
         serverClock: this.#serverClock,
-        helloFields: () => this.#helloFields(),
-        beatFields: () => this.#beatFields(),
+        resumeKey: `presenced ${resumeKey ?? url}`,
+        helloFields: () => ({
+          device: this.#options.device,
+          observe: this.#options.observe,
+          activity: this.#activity,
+        }),
+        // The server takes a person without a recent report for idle, so beats repeat it.
+        beatFields: () =>
+          this.#activity === "active" ? { idleMs: this.#tracker?.idleMs() ?? 0 } : {},
       },
       {
         status: (status) => this.#statusChanged(status),
@@ -245,61 +324,120 @@ export class PresenceClient {
         message: (message) => this.#received(message),
         doubted: () => this.#map.doubt(true),
         answered: () => this.#map.doubt(false),
-        error: (error) => this.#emitter.emit("error", error),
+        error: (error) => this.#report(error),
       },
     );
   }
 
-  #helloFields(): Record<string, unknown> {
-    const { device, observe } = this.#options;
-    return {
-      ...(device === undefined ? {} : { device }),
-      ...(this.#activity === undefined ? {} : { activity: this.#activity }),
-      ...(observe === undefined ? {} : { observe }),
-    };
+  #makeWatches(): Subscriptions {
+    return new Subscriptions({
+      clock: this.#clock,
+      most: (limits) => limits.watch,
+      ask: (userIds, mode, failed) => {
+        const known = (userId: string) => this.#map.knownVersion(userId);
+        const mark = this.#map.updateCount;
+        for (const request of watchRequests(userIds, this.#limits, mode, known)) {
+          const { users } = request;
+          this.#link.ask(request, {
+            answered: (message) =>
+              message.type === "snapshot" && this.#map.applySnapshot(message.users, users, mark),
+            failed: (error) => failed(users, error),
+          });
+        }
+      },
+      tellEnd: (userIds) =>
+        chunks(userIds, this.#limits).forEach((users) => this.#order({ type: "unwatch", users })),
+      onReleased: () => this.#map.tidy(),
+      onError: (error) => this.#report(error),
+    });
   }
 
-  /** The server takes a person without a recent report for idle, so beats repeat it. */
-  #beatFields(): Record<string, unknown> {
-    return this.#activity === "active" ? { idleMs: this.#tracker?.idleMs() ?? 0 } : {};
+  #makeJoins(): Subscriptions<JoinOptions> {
+    return new Subscriptions<JoinOptions>({
+      clock: this.#clock,
+      most: () => Infinity,
+      ask: (rooms, _mode, failed) => {
+        for (const room of rooms) {
+          this.#link.ask(
+            { type: "join", room, ...this.#joins.terms(room) },
+            {
+              answered: (message) => this.#received(message),
+              failed: (error) => failed([room], error),
+            },
+          );
+        }
+      },
+      tellEnd: (rooms) => rooms.forEach((room) => this.#order({ type: "leave", room })),
+      onReleased: () => this.#rooms.tidy(),
+      onError: (error) => this.#report(error),
+      choose: (all) => all.filter(({ observe }) => !observe).at(-1),
+    });
+  }
+
+  get #limits(): Limits {
+    return (this.#session as Welcome).limits;
   }
 
   #welcomed(welcome: Welcome): void {
     if (this.#session !== undefined && this.#session.userId !== welcome.userId) {
       // Another user's token: nothing of what the former one saw may be shown.
       this.#map.clear();
+      this.#rooms.clear();
       this.#sessionStatus = undefined;
     }
     this.#session = welcome;
-    this.#map.linkUp();
+    this.#ttlTimer.stop();
+    this.#map.doubt(false);
     if (!welcome.resumed && this.#sessionStatus !== undefined) {
       this.#link.tell({ type: "status", ...this.#sessionStatus });
     }
+    if (this.#delivery === "paused") {
+      this.#link.tell({ type: "delivery", mode: "paused" });
+    }
     this.#watches.connected(welcome.limits);
+    this.#joins.connected(welcome.limits);
+    // All tabs of a user are active while one is.
+    const channel = `presenced ${this.#options.url} ${welcome.userId}`;
+    this.#tracker?.share((heard) => this.#environment.openChannel?.(channel, heard));
     this.#emitter.emit("session", welcome);
     this.#setHealth(welcome.health);
   }
 
   #statusChanged(status: ConnectionStatus): void {
-    if (status.state !== "ready") {
+    const isReady = status.state === "ready";
+    if (!isReady) {
       this.#watches.disconnected();
+      this.#joins.disconnected();
     }
-    if (status.state === "ready") {
-      this.#waiting.open();
-    } else if (this.#wasReady) {
-      this.#map.linkDown(this.#session?.heartbeat.ttlMs ?? DEFAULT_TTL_MS);
+    if (!isReady && this.#wasReady) {
+      this.#tracker?.share(undefined);
+      this.#typing.clear();
+      this.#map.linkDown();
+      this.#rooms.linkDown();
+      this.#ttlTimer.start((this.#session as Welcome).heartbeat.ttlMs, () => {
+        this.#map.tooOld();
+        this.#rooms.tooOld();
+      });
     }
-    if (status.state === "disconnected") {
-      this.#waiting.refuse();
-    }
-    this.#wasReady = status.state === "ready";
+    this.#wasReady = isReady;
     this.#emitter.emit("connection", status);
   }
 
   #received(message: ServerMessage): void {
     switch (message.type) {
       case "update":
-        this.#map.applyUpdate(message.users, (userId) => this.#watches.isWatched(userId));
+        this.#map.applyUpdate(message.users);
+        break;
+      case "room":
+        this.#rooms.replace(message);
+        break;
+      case "roomUpdate":
+        this.#rooms.update(message);
+        this.#typing.left(message.room, message.left);
+        break;
+      case "signal":
+        this.#typing.received(message);
+        this.#emitter.emit("signal", freeze(message));
         break;
       case "health":
         this.#setHealth({ store: message.store, since: message.since });
@@ -314,7 +452,7 @@ export class PresenceClient {
         this.#link.drain(message.afterMs);
         break;
       case "error":
-        this.#emitter.emit("error", errorOf(message));
+        this.#report(errorOf(message));
         break;
       default:
         // Messages of later versions are ignored.
@@ -323,31 +461,44 @@ export class PresenceClient {
   }
 
   #setHealth(health: Health): void {
-    if (health.store !== this.#health?.store || health.since !== this.#health.since) {
-      this.#health = Object.freeze({ ...health });
-      this.#emitter.emit("health", this.#health);
+    if (!isSame(health, this.#health)) {
+      this.#health = freeze(health);
+      this.#emitter.emit("health", health);
     }
   }
 
-  #takeSnapshot(message: ServerMessage, asked: readonly string[], mark: number): void {
-    if (message.type === "snapshot") {
-      const isWatched = (userId: string) => this.#watches.isWatched(userId);
-      this.#map.applySnapshot(message.users, asked, mark, isWatched);
-    }
-  }
-
-  /** Waits for the connection if there is none, and then for the answer. */
-  #ask(request: ClientRequest): Promise<ServerMessage> {
+  /** Waits for a connection that is on its way, up to 15 s, and then for the answer. */
+  async #ask(request: ClientRequest): Promise<ServerMessage> {
     this.#checkAlive();
-    return this.#waiting.ask(request, this.#link.status.state);
+    if (this.#link.status.state === "connecting") {
+      await this.#connected();
+    }
+    return new Promise((answered, failed) => this.#link.ask(request, { answered, failed }));
   }
 
-  async #askPrivacy(rules: Partial<PrivacyRules>): Promise<PrivacyRules> {
-    const answer = await this.#ask({ type: "privacy", ...rules });
-    if (answer.type !== "privacy") {
-      throw new PresenceError("internal", "the server answered something else");
+  #connected(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = new Timer(this.#clock);
+      const done = () => {
+        timer.stop();
+        unlisten();
+        resolve();
+      };
+      const unlisten = this.on("connection", ({ state }) => state !== "connecting" && done());
+      timer.start(CONNECTED_WITHIN_MS, done);
+    });
+  }
+
+  /** Asks for what has no answer worth waiting for. */
+  #order(request: ClientRequest): void {
+    this.#link.ask(request, { answered: () => {}, failed: (error) => this.#report(error) });
+  }
+
+  /** A lost connection is told by its state, not as an error of each request on it. */
+  #report(error: PresenceError): void {
+    if (error.code !== "disconnected") {
+      this.#emitter.emit("error", error);
     }
-    return Object.freeze({ online: answer.online, lastSeen: answer.lastSeen });
   }
 
   #hidden(): void {
@@ -359,8 +510,12 @@ export class PresenceClient {
   }
 
   #forgetUser(): void {
+    this.#ttlTimer.stop();
     this.#watches.clear();
+    this.#joins.clear();
     this.#map.clear();
+    this.#rooms.clear();
+    this.#typing.clear();
     this.#sessionStatus = undefined;
   }
 

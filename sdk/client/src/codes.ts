@@ -40,7 +40,7 @@ export class PresenceError extends Error {
   readonly closeCode: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message, details);
     this.code = code;
     this.temporary = details.temporary ?? false;
     this.retryAfterMs = details.retryAfterMs;
@@ -49,40 +49,26 @@ export class PresenceError extends Error {
   }
 }
 
-/**
- * What to do when the server has closed: give up, come back with growing delays, come back after
- * the server's hint, or fetch a new token first.
- */
-export type CloseAction = "stop" | "reconnect" | "reconnectAfterHint" | "refreshToken";
+/** Temporary, and not the fault of the request: there is no connection, or it ended. */
+export function notConnected(): PresenceError {
+  return new PresenceError("disconnected", "not connected", { temporary: true });
+}
 
-const ACTIONS = new Map<number, CloseAction>([
-  [1000, "stop"],
-  // Something that we sent was wrong; it would be refused again.
-  [1002, "stop"],
-  [1003, "stop"],
-  [1007, "stop"],
-  [1008, "stop"],
-  [1009, "stop"],
-  [1012, "reconnectAfterHint"],
-  [1013, "reconnectAfterHint"],
-  [4400, "stop"],
-  [4401, "refreshToken"],
-  [4403, "stop"],
-  [4408, "reconnect"],
-  [4409, "stop"],
-  [4429, "reconnectAfterHint"],
-]);
+/** What to do when the server has closed: give up, come back, or fetch a new token first. */
+export type CloseAction = "stop" | "reconnect" | "refreshToken";
+
+// Something that we sent was wrong and would be refused again, or all was said.
+const STOPS = [1000, 1002, 1003, 1007, 1008, 1009];
 
 export function closeAction(code: number): CloseAction {
-  const known = ACTIONS.get(code);
-  if (known !== undefined) {
-    return known;
+  if (code === 4401) {
+    return "refreshToken";
   }
-  return code >= 4400 && code <= 4499 ? "stop" : "reconnect";
+  const isRefused = code >= 4400 && code <= 4499 && code !== 4408 && code !== 4429;
+  return isRefused || STOPS.includes(code) ? "stop" : "reconnect";
 }
 
 /** A code that a browser accepts in `close()`: anything else throws there. */
-export function sendableCloseCode(code: number | undefined): number {
-  const isAllowed = code !== undefined && Number.isInteger(code) && code >= 3000 && code <= 4999;
-  return isAllowed ? code : 1000;
+export function sendableCloseCode(code = 1000): number {
+  return Number.isInteger(code) && code >= 3000 && code <= 4999 ? code : 1000;
 }

@@ -1,5 +1,5 @@
 import { Timer, type Clock } from "./clock.js";
-import { PresenceError } from "./codes.js";
+import { notConnected, type PresenceError } from "./codes.js";
 import { Heartbeat } from "./heartbeat.js";
 import {
   readServerMessage,
@@ -8,7 +8,7 @@ import {
   type ServerMessage,
   type Welcome,
 } from "./protocol.js";
-import { errorOf, Requests, type AnswerHandler } from "./requests.js";
+import { errorOf, Parts, Requests, type AnswerHandler } from "./requests.js";
 import type { Transport, TransportConnection } from "./transport.js";
 
 const WELCOME_WITHIN_MS = 10_000;
@@ -42,6 +42,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #events: ConnectionEvents;
   readonly #requests: Requests;
+  readonly #parts = new Parts();
   readonly #welcomeTimer: Timer;
   #socket: TransportConnection | undefined;
   #heartbeat: Heartbeat | undefined;
@@ -94,7 +95,10 @@ export class Connection {
   /** Ends it from this side; no event comes any more. */
   close(code?: number): void {
     if (!this.#isOver) {
-      this.#end();
+      this.#isOver = true;
+      this.#welcomeTimer.stop();
+      this.#heartbeat?.stop();
+      this.#requests.end(notConnected());
       this.#socket?.close(code);
     }
   }
@@ -146,15 +150,16 @@ export class Connection {
   }
 
   #received(text: string): void {
-    const message = this.#isOver ? undefined : readServerMessage(text);
+    const part = this.#isOver ? undefined : readServerMessage(text);
+    this.#heartbeat?.received();
+    const message = part && this.#parts.add(part);
     if (message === undefined) {
       return;
     }
-    this.#heartbeat?.received();
     const isAnswer = this.#requests.answer(message);
     if (message.type === "error" && !isAnswer && this.#heartbeat === undefined) {
       this.#helloError = errorOf(message);
-    } else if (!isAnswer || message.type === "heartbeatAck" || message.type === "health") {
+    } else if (!isAnswer || message.type === "heartbeatAck") {
       this.#events.message(message);
     }
   }
@@ -168,20 +173,9 @@ export class Connection {
   }
 
   #lose(code: number, reason: string): void {
-    if (this.#isOver) {
-      return;
+    if (!this.#isOver) {
+      this.close(code);
+      this.#events.lost(code, reason, this.#helloError);
     }
-    this.#end();
-    this.#socket?.close(code);
-    this.#events.lost(code, reason, this.#helloError);
-  }
-
-  #end(): void {
-    this.#isOver = true;
-    this.#welcomeTimer.stop();
-    this.#heartbeat?.stop();
-    this.#requests.end(
-      new PresenceError("disconnected", "the connection ended", { temporary: true }),
-    );
   }
 }

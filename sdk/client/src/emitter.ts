@@ -7,33 +7,35 @@ export class Emitter<Events extends object> {
   /** Adds a listener; the returned function takes it away. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
     // Wrapped, so that the same function added twice is called twice and removed one at a time.
-    const own: Listener<Events[Name]> = (value) => listener(value);
+    const own: Listener<never> = (value) => listener(value);
     const set = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, set);
-    set.add(own as Listener<never>);
+    this.#listeners.set(name, set.add(own));
     return () => {
-      set.delete(own as Listener<never>);
+      set.delete(own);
+      if (set.size === 0 && this.#listeners.get(name) === set) {
+        this.#listeners.delete(name);
+      }
     };
+  }
+
+  hasListener(name: keyof Events): boolean {
+    return this.#listeners.has(name);
   }
 
   emit<Name extends keyof Events>(name: Name, value: Events[Name]): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])]) {
-      callSafely(() => (listener as Listener<Events[Name]>)(value));
+      try {
+        (listener as Listener<Events[Name]>)(value);
+      } catch (error) {
+        // Goes to the app's own error handler, not up our stack.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
     }
   }
 
   clear(): void {
     this.#listeners.clear();
-  }
-}
-
-/** Calls the app's code; what it throws goes to the app's own error handler, not up our stack. */
-export function callSafely(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
   }
 }

@@ -5,8 +5,15 @@ export interface EnvironmentSignals {
   /** The network is said to be gone. */
   wentOffline(): void;
   hidden(): void;
-  /** The page is frozen or on its way out; no code may run for a long time. */
-  putAway(): void;
+  /** The page is frozen, or on its way out (`isLeaving`); no code may run for a long time. */
+  putAway(isLeaving?: boolean): void;
+}
+
+/** A way to the other tabs of the same origin. */
+export interface Channel {
+  /** Lets the other ends hear something. */
+  post(): void;
+  close(): void;
 }
 
 /** The page, or nothing where there is none (Node, workers, React Native). */
@@ -17,11 +24,21 @@ export interface Environment {
   listen(signals: EnvironmentSignals): () => void;
   /** Where input events can be heard. */
   readonly inputTarget: EventTarget | undefined;
+  /** The other tabs, where there can be any. */
+  openChannel?(name: string, heard: () => void): Channel | undefined;
+  /** Keeps a short text over a reload of this tab; without one it is taken out. */
+  stash?(key: string, text?: string): string | undefined;
 }
 
 interface PageLike extends EventTarget {
   readonly document?: EventTarget & { readonly visibilityState?: string };
   readonly navigator?: { readonly onLine?: boolean };
+  readonly sessionStorage?: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  readonly BroadcastChannel?: new (name: string) => {
+    onmessage: unknown;
+    postMessage(data: unknown): void;
+    close(): void;
+  };
 }
 
 /** Reads the global objects only when called, so that the module can be imported anywhere. */
@@ -34,29 +51,43 @@ export function pageEnvironment(page: PageLike = globalThis as unknown as PageLi
     isVisible,
     inputTarget: document && canListen ? page : undefined,
     listen(signals) {
-      const wokeIfShown = () => {
-        if (isVisible()) {
-          signals.woke();
-        }
-      };
-      const pairs: [EventTarget | undefined, string, () => void][] = [
+      const wokeIfShown = () => isVisible() && signals.woke();
+      const pairs: [EventTarget | undefined, string, () => unknown][] = [
         [page, "online", () => signals.woke()],
         [page, "offline", () => signals.wentOffline()],
         [page, "pageshow", wokeIfShown],
-        [page, "pagehide", () => signals.putAway()],
+        [page, "pagehide", () => signals.putAway(true)],
         [document, "resume", wokeIfShown],
         [document, "freeze", () => signals.putAway()],
         [document, "visibilitychange", () => (isVisible() ? signals.woke() : signals.hidden())],
       ];
-      const heard = canListen ? pairs.filter(([target]) => target !== undefined) : [];
-      for (const [target, name, listener] of heard) {
-        target?.addEventListener(name, listener);
+      const heard = canListen ? pairs : [];
+      heard.forEach(([target, name, listener]) => target?.addEventListener(name, listener));
+      return () =>
+        heard.forEach(([target, name, listener]) => target?.removeEventListener(name, listener));
+    },
+    openChannel(name, heard) {
+      if (!page.BroadcastChannel) {
+        return undefined;
       }
-      return () => {
-        for (const [target, name, listener] of heard) {
-          target?.removeEventListener(name, listener);
+      const channel = new page.BroadcastChannel(name);
+      channel.onmessage = heard;
+      return { post: () => channel.postMessage(0), close: () => channel.close() };
+    },
+    stash(key, text) {
+      // Storage that is forbidden throws, even when only looked at.
+      try {
+        const storage = page.sessionStorage;
+        const held = storage?.getItem(key) ?? undefined;
+        if (text === undefined) {
+          storage?.removeItem(key);
+        } else {
+          storage?.setItem(key, text);
         }
-      };
+        return held;
+      } catch {
+        return undefined;
+      }
     },
   };
 }

@@ -34,7 +34,7 @@ export class Heartbeat {
     this.#beatTimer = new Timer(options.clock);
     this.#answerTimer = new Timer(options.clock);
     this.#lastReceived = options.clock.now();
-    this.#beatTimer.start(options.random() * options.intervalMs, () => this.#beatOnTime());
+    this.#startBeat(options.random() * options.intervalMs);
   }
 
   /** Any frame shows that the link lived a moment ago. */
@@ -48,11 +48,6 @@ export class Heartbeat {
     this.#answerTimer.stop();
   }
 
-  /** True if no sign of the server came for so long that it may have ended the session. */
-  get isOverdue(): boolean {
-    return this.silenceMs() > this.#options.ttlMs;
-  }
-
   /** True if more time went by without a frame than a running page lets go by. */
   get hasSlept(): boolean {
     return this.silenceMs() > this.#options.intervalMs + this.#waitMs();
@@ -64,11 +59,6 @@ export class Heartbeat {
 
   /** Beats at once: the page woke, or the network changed. A socket that lies is found out soon. */
   probe(): void {
-    if (this.isOverdue) {
-      this.stop();
-      this.#options.dead();
-      return;
-    }
     this.#beat(Math.min(WAKE_WAIT_MS, this.#waitMs()));
   }
 
@@ -81,27 +71,28 @@ export class Heartbeat {
     return Math.min(LONGEST_WAIT_MS, this.#options.intervalMs / 3);
   }
 
-  /** Timers of a page that sleeps come late; then the session may be over already. */
-  #beatOnTime(): void {
-    if (this.isOverdue) {
-      this.stop();
-      this.#options.dead();
-      return;
-    }
-    this.#beat(this.#waitMs());
+  #die(): void {
+    this.stop();
+    this.#options.dead();
   }
 
   #beat(waitMs: number): void {
-    const { clock, random, intervalMs } = this.#options;
+    const { clock, random, intervalMs, ttlMs, send } = this.#options;
+    // Timers of a page that slept come late; then the session may be over already.
+    if (this.silenceMs() > ttlMs) {
+      this.#die();
+      return;
+    }
     const due = clock.now() + waitMs;
     if (due < this.#answerDue) {
       this.#answerDue = due;
-      this.#answerTimer.start(waitMs, () => {
-        this.stop();
-        this.#options.dead();
-      });
+      this.#answerTimer.start(waitMs, () => this.#die());
     }
-    this.#beatTimer.start(intervalMs * (1 - JITTER * random()), () => this.#beatOnTime());
-    this.#options.send();
+    this.#startBeat(intervalMs * (1 - JITTER * random()));
+    send();
+  }
+
+  #startBeat(delayMs: number): void {
+    this.#beatTimer.start(delayMs, () => this.#beat(this.#waitMs()));
   }
 }

@@ -1,17 +1,15 @@
 export { PresenceClient } from "./client.js";
 export type { ClientEvents, ClientOptions } from "./options.js";
 export { systemClock, type Clock, type TimerHandle } from "./clock.js";
+export { PresenceError, type ErrorCode, type ErrorDetails } from "./codes.js";
 export {
-  closeAction,
-  PresenceError,
-  type CloseAction,
-  type ErrorCode,
-  type ErrorDetails,
-} from "./codes.js";
-export { pageEnvironment, type Environment, type EnvironmentSignals } from "./environment.js";
-export { endOfDay, lastSeenText, type TimedText } from "./last_seen.js";
+  pageEnvironment,
+  type Channel,
+  type Environment,
+  type EnvironmentSignals,
+} from "./environment.js";
 export type { ConnectionStatus, LinkState } from "./link.js";
-export type { MapListener, UserListener } from "./presence_map.js";
+export type { UserListener } from "./presence_map.js";
 export type {
   Activity,
   CustomStatus,
@@ -22,15 +20,21 @@ export type {
   DeviceType,
   Granularity,
   Health,
+  JoinOptions,
   LastSeen,
   Limits,
   OwnStatus,
   PrivacyMode,
   PrivacyRule,
   PrivacyRules,
+  RoomMember,
+  RoomView,
+  Signal,
+  SignalRequest,
   Status,
   StatusChange,
   StoreHealth,
+  Target,
   UserPresence,
   Welcome,
   WirePresence,

@@ -1,8 +1,9 @@
 import { Backoff, type BackoffOptions } from "./backoff.js";
 import { Timer, type Clock } from "./clock.js";
-import { closeAction, PresenceError } from "./codes.js";
+import { closeAction, notConnected, PresenceError } from "./codes.js";
 import { Connection } from "./connection.js";
 import type { Environment } from "./environment.js";
+import { isSame } from "./frozen.js";
 import type { ClientRequest, ServerMessage, Welcome } from "./protocol.js";
 import type { AnswerHandler } from "./requests.js";
 import type { ServerClock } from "./server_clock.js";
@@ -30,6 +31,8 @@ export interface LinkOptions {
   backoff: BackoffOptions;
   tokens: TokenSource;
   serverClock: ServerClock;
+  /** Under this name the resume secret is kept over a reload of the page. */
+  resumeKey: string;
   /** What hello says beside token and resume. */
   helloFields: () => Record<string, unknown>;
   beatFields: () => Record<string, unknown>;
@@ -56,6 +59,10 @@ const HINT_SPREAD_MS = 5_000;
  *
  * Each attempt has a number. What was begun under another number (a token, a timer, a socket) is
  * ignored when it comes back.
+ *
+ * The resume secret lies in the tab's storage only while no page of it lives: it is put there when
+ * the page leaves and taken out by the next one. So a reload keeps its session, and a duplicated
+ * tab, which copies the storage of a page that lives, finds nothing to steal.
  */
 export class Link {
   readonly #options: LinkOptions;
@@ -69,10 +76,9 @@ export class Link {
   #isPutAway = false;
   #status: ConnectionStatus = Object.freeze({ state: "disconnected" });
   #resume: string | undefined;
-  #token = "";
-  #readyAt: number | undefined;
+  #readyAt = Infinity;
   #steadyAfterMs = 0;
-  #drainDueAt: number | undefined;
+  #drainDueAt = 0;
   #notBefore = 0;
   #lastAttemptAt = -Infinity;
   #refusals = 0;
@@ -94,10 +100,7 @@ export class Link {
   /** Connects, and reconnects from then on. Does nothing where that is already so. */
   start(): void {
     if (!this.#isWanted) {
-      this.#isWanted = true;
-      this.#isPutAway = false;
-      this.#resetCounts();
-      this.#connect();
+      this.reconnectNow();
     }
   }
 
@@ -112,53 +115,55 @@ export class Link {
   /** Closes without goodbye: the server keeps the session for the grace, and `start` resumes it. */
   stop(reason: string): void {
     this.#isWanted = false;
+    this.#stoppedForToken = false;
     this.#drop();
     this.#become({ state: "disconnected", reason });
   }
 
   /** Says goodbye, if it can, and forgets the session. */
   signOut(): void {
-    if (this.#connection?.isReady) {
-      this.#connection.tell({ type: "bye" });
-    }
+    this.tell({ type: "bye" });
     this.#resume = undefined;
     this.#options.tokens.forget();
     this.stop("signedOut");
   }
 
   /** A page on its way out or frozen: closes without goodbye, and comes back once when shown. */
-  putAway(): void {
+  putAway(isLeaving = false): void {
+    const { environment, resumeKey } = this.#options;
     if (this.#isWanted && !this.#isPutAway) {
       this.#isPutAway = true;
       this.#drop();
       this.#become({ state: "disconnected", reason: "putAway" });
     }
+    if (isLeaving && this.#isWanted && this.#resume) {
+      environment.stash?.(resumeKey, this.#resume);
+    }
   }
 
   /** The network is back or the page is shown. Any number of calls makes one attempt a second. */
   wake(): void {
+    if (this.#isPutAway && !this.#options.environment.isVisible()) {
+      return;
+    }
+    const isWaiting = this.#isPutAway || this.#retryTimer.isRunning || this.#stoppedForToken;
     if (this.#stoppedForToken) {
       this.#isWanted = true;
       this.#resetCounts();
     }
-    if (!this.#isWanted) {
-      return;
-    }
-    if (this.#connection?.isReady) {
-      this.#connection.probe();
-      return;
-    }
-    const isWaiting = this.#isPutAway || this.#retryTimer.isRunning || this.#stoppedForToken;
     this.#isPutAway = false;
-    this.#stoppedForToken = false;
-    if (isWaiting) {
+    if (this.#isWanted && isWaiting) {
       this.#hasten();
+    } else {
+      this.probe();
     }
   }
 
   /** Finds out now whether the link lives. */
   probe(): void {
-    this.#connection?.probe();
+    if (this.isReady) {
+      this.#connection?.probe();
+    }
   }
 
   get isReady(): boolean {
@@ -167,42 +172,37 @@ export class Link {
 
   /** The answer comes from this connection or not at all. */
   ask(request: ClientRequest, handler: AnswerHandler): void {
-    if (this.#connection?.isReady) {
-      this.#connection.ask(request, handler);
+    if (this.isReady) {
+      this.#connection?.ask(request, handler);
     } else {
-      handler.failed(new PresenceError("disconnected", "not connected", { temporary: true }));
+      handler.failed(notConnected());
     }
   }
 
   tell(request: ClientRequest): void {
-    if (this.#connection?.isReady) {
-      this.#connection.tell(request);
+    if (this.isReady) {
+      this.#connection?.tell(request);
     }
   }
 
   /** A new token over the open connection, ahead of the end of the old one. */
   refreshToken(): void {
-    const connection = this.#connection;
-    this.#options.tokens.fetch("expiring").then(
-      (token) => {
-        if (connection !== this.#connection || !connection?.isReady) {
-          return;
-        }
-        connection.ask(
+    const { tokens } = this.#options;
+    const attempt = this.#attempt;
+    const failed = (error: PresenceError) =>
+      attempt === this.#attempt && this.#events.error(error);
+    tokens.fetch("expiring").then((token) => {
+      if (attempt === this.#attempt) {
+        this.ask(
           { type: "auth", token },
           {
             answered: (message) =>
-              this.#options.tokens.accepted(token, (message as { expiresAt?: number }).expiresAt),
-            failed: (error) => this.#events.error(error),
+              tokens.accepted(token, (message as { expiresAt?: number }).expiresAt),
+            failed,
           },
         );
-      },
-      (error: PresenceError) => {
-        if (connection === this.#connection) {
-          this.#events.error(error);
-        }
-      },
-    );
+      }
+    }, failed);
   }
 
   /** The server drains: stays until then, and comes back when told. */
@@ -213,66 +213,53 @@ export class Link {
 
   #connect(): void {
     this.#drop();
-    const attempt = ++this.#attempt;
-    this.#lastAttemptAt = this.#options.clock.now();
+    const attempt = this.#attempt;
+    const { clock, tokens, serverClock } = this.#options;
+    this.#lastAttemptAt = clock.now();
     this.#become({ state: "connecting" });
-    this.#options.tokens.current(this.#options.serverClock.now()).then(
-      (token) => {
-        if (attempt === this.#attempt) {
-          this.#open(token);
-        }
-      },
-      (error: PresenceError) => {
-        if (attempt === this.#attempt) {
-          this.#tokenFailed(error);
-        }
-      },
+    tokens.current(serverClock.now()).then(
+      (token) => attempt === this.#attempt && this.#open(token),
+      (error: PresenceError) => attempt === this.#attempt && this.#tokenFailed(error),
     );
   }
 
   #open(token: string): void {
-    const { url, transport, clock, random, helloFields, beatFields } = this.#options;
-    this.#token = token;
     this.#tokenFailures = 0;
-    const hello = {
-      type: "hello",
-      token,
-      ...(this.#resume === undefined ? {} : { resume: this.#resume }),
-      ...helloFields(),
-    };
-    const connection = new Connection(
-      { url, transport, clock, random, hello, beatFields },
+    const { environment, resumeKey, helloFields } = this.#options;
+    // What another page of this tab left is newer than what this one remembers.
+    this.#resume = environment.stash?.(resumeKey) ?? this.#resume;
+    const hello = { type: "hello", token, resume: this.#resume, ...helloFields() };
+    this.#connection = new Connection(
+      { ...this.#options, hello },
       {
-        ready: (welcome) => this.#welcomed(welcome),
-        message: (message) => this.#events.message(message),
-        doubted: () => this.#events.doubted(),
-        answered: () => this.#events.answered(),
+        ...this.#events,
+        ready: (welcome) => this.#welcomed(welcome, token),
         lost: (code, reason, error) => this.#lost(code, reason, error),
       },
     );
-    this.#connection = connection;
-    connection.open();
+    this.#connection.open();
   }
 
-  #welcomed(welcome: Welcome): void {
+  #welcomed(welcome: Welcome, token: string): void {
     const { clock, tokens, serverClock } = this.#options;
     this.#resume = welcome.resume;
     this.#readyAt = clock.now();
     this.#steadyAfterMs = welcome.heartbeat.intervalMs;
     this.#backoff.limitFirst(welcome.graceMs / 2);
     serverClock.set(welcome.serverTime);
-    tokens.accepted(this.#token, welcome.expiresAt);
+    tokens.accepted(token, welcome.expiresAt);
     this.#events.ready(welcome);
     this.#become({ state: "ready" });
   }
 
   #lost(closeCode: number, reason: string, error: PresenceError | undefined): void {
-    const now = this.#options.clock.now();
+    const { clock, random, tokens } = this.#options;
+    const now = clock.now();
     const drainDueAt = this.#drainDueAt;
     // Only a connection that lasted shows that all is well; a server that accepts and closes at
     // once must not be hammered.
-    const lasted = this.#readyAt !== undefined && now - this.#readyAt >= this.#steadyAfterMs;
-    if (lasted) {
+    const hasLasted = now - this.#readyAt >= this.#steadyAfterMs;
+    if (hasLasted) {
       this.#backoff.reset();
       this.#refusals = 0;
     }
@@ -284,28 +271,21 @@ export class Link {
       this.#resume = undefined;
       this.#stopFor("stopped", why);
     } else if (action === "refreshToken") {
-      this.#tokenRefused(why);
-    } else if (drainDueAt !== undefined) {
-      const least = lasted ? 0 : this.#backoff.nextMs();
-      this.#retry(Math.max(least, drainDueAt - now), why);
-    } else if (action === "reconnectAfterHint" && error?.retryAfterMs !== undefined) {
-      const hint = error.retryAfterMs;
-      this.#notBefore = now + hint;
-      const spread = this.#options.random() * Math.min(hint, HINT_SPREAD_MS);
-      this.#retry(Math.max(hint + spread, this.#backoff.nextMs()), why);
+      tokens.refused();
+      this.#refusals++;
+      if (this.#refusals >= MOST_REFUSALS) {
+        this.#stopFor("unauthorized", why);
+      } else {
+        // A first refusal is mostly a token that ran out: a new one, at once.
+        this.#retry(this.#refusals === 1 ? 0 : this.#authDelayMs(), why);
+      }
+    } else if (drainDueAt > 0) {
+      this.#retry(Math.max(drainDueAt - now, hasLasted ? 0 : this.#backoff.nextMs()), why);
     } else {
-      this.#retry(this.#backoff.nextMs(), why);
-    }
-  }
-
-  #tokenRefused(why: { reason: string; closeCode: number }): void {
-    this.#options.tokens.refused();
-    this.#refusals++;
-    if (this.#refusals >= MOST_REFUSALS) {
-      this.#stopFor("unauthorized", why);
-    } else {
-      // A first refusal is mostly a token that ran out: a new one, at once.
-      this.#retry(this.#refusals === 1 ? 0 : this.#authDelayMs(), why);
+      const hintMs = error?.retryAfterMs ?? 0;
+      this.#notBefore = now + hintMs;
+      const spreadMs = random() * Math.min(hintMs, HINT_SPREAD_MS);
+      this.#retry(Math.max(hintMs + spreadMs, this.#backoff.nextMs()), why);
     }
   }
 
@@ -338,15 +318,14 @@ export class Link {
 
   /** Brings the waiting attempt forward, but not before what the server asked for. */
   #hasten(): void {
-    const now = this.#options.clock.now();
+    const { clock, random } = this.#options;
+    const now = clock.now();
     const sinceLastMs = Math.max(0, now - this.#lastAttemptAt);
-    const least = Math.max(0, WAKE_WINDOW_MS - sinceLastMs, this.#notBefore - now);
-    const delay = least + (this.#options.random() * WAKE_WINDOW_MS) / 2;
-    const retryAt = now + delay;
-    if (this.#retryTimer.isRunning && (this.#status.retryAt ?? Infinity) <= retryAt) {
-      return;
+    const leastMs = Math.max(0, WAKE_WINDOW_MS - sinceLastMs, this.#notBefore - now);
+    const delayMs = leastMs + (random() * WAKE_WINDOW_MS) / 2;
+    if (!this.#retryTimer.isRunning || now + delayMs < (this.#status.retryAt ?? 0)) {
+      this.#retry(delayMs, { reason: this.#status.reason ?? "woke" });
     }
-    this.#retry(delay, { reason: this.#status.reason ?? "woke" });
   }
 
   #stopFor(
@@ -355,8 +334,7 @@ export class Link {
   ): void {
     this.#isWanted = false;
     this.#become({ state: "disconnected", ...why });
-    const details = why.closeCode === undefined ? {} : { closeCode: why.closeCode };
-    this.#events.error(new PresenceError(code, `will not reconnect: ${why.reason}`, details));
+    this.#events.error(new PresenceError(code, `will not reconnect: ${why.reason}`, why));
   }
 
   /** Ends the connection and everything that belongs to it. */
@@ -364,8 +342,8 @@ export class Link {
     this.#attempt++;
     this.#retryTimer.stop();
     this.#drainTimer.stop();
-    this.#drainDueAt = undefined;
-    this.#readyAt = undefined;
+    this.#drainDueAt = 0;
+    this.#readyAt = Infinity;
     const connection = this.#connection;
     this.#connection = undefined;
     connection?.close();
@@ -380,12 +358,7 @@ export class Link {
   }
 
   #become(status: ConnectionStatus): void {
-    const same =
-      status.state === this.#status.state &&
-      status.reason === this.#status.reason &&
-      status.retryAt === this.#status.retryAt &&
-      status.closeCode === this.#status.closeCode;
-    if (!same) {
+    if (!isSame(status, this.#status)) {
       this.#status = Object.freeze(status);
       this.#events.status(this.#status);
     }

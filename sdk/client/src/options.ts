@@ -2,7 +2,7 @@ import type { Clock } from "./clock.js";
 import type { PresenceError } from "./codes.js";
 import type { Environment } from "./environment.js";
 import type { ConnectionStatus } from "./link.js";
-import type { Device, Health, Welcome } from "./protocol.js";
+import type { Device, Health, Signal, Welcome } from "./protocol.js";
 import type { GetToken } from "./token_source.js";
 import type { Transport } from "./transport.js";
 
@@ -19,6 +19,11 @@ export interface ClientOptions {
   /** Listeners hear of changes at most so often. */
   batchMs?: number;
   backoff?: { firstMs?: number; capMs?: number };
+  /**
+   * Under this name the session is kept over a reload of the page; by default the url. Needed where
+   * one page holds clients of several people.
+   */
+  resumeKey?: string;
   transport?: Transport;
   clock?: Clock;
   random?: () => number;
@@ -32,6 +37,10 @@ export interface ClientEvents {
   health: Health;
   /** Users whose visible presence has changed, once a batch. */
   presence: ReadonlySet<string>;
-  /** What no promise of the app's tells: a refused watch, a failing token, an end for good. */
+  /** Rooms in which something has changed, once a batch. */
+  room: ReadonlySet<string>;
+  /** Each signal as it comes, those about typing too. */
+  signal: Signal;
+  /** What no promise of the app's tells: a refused watch or join, a failing token, an end for good. */
   error: PresenceError;
 }

@@ -58,6 +58,58 @@ export interface UserPresence {
   readonly declared?: Declared;
 }
 
+export interface RoomMember {
+  readonly userId: string;
+  readonly status: OwnStatus;
+  /** What the member gave with the latest join. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** A room as the app sees it: frozen, and the same object while nothing in it changes. */
+export interface RoomView {
+  readonly room: string;
+  /** How many are there, oneself included; undefined while it cannot be told. */
+  readonly count?: number;
+  /** False: the count of a large room, put together from several servers. */
+  readonly exact: boolean;
+  /** Only of rooms that are small enough; members keep their identity too. */
+  readonly members?: readonly RoomMember[];
+  /** True while this is what was known before the connection was lost. */
+  readonly stale: boolean;
+}
+
+export interface JoinOptions {
+  /** Shown to the other members; at most 1 KiB of JSON. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** True: sees the room and is not in it. */
+  readonly observe?: boolean;
+  /** False: is in it and hears nothing of it. */
+  readonly updates?: boolean;
+}
+
+/** To whom a signal goes. */
+export type Target = { readonly userId: string } | { readonly room: string };
+
+export interface SignalRequest {
+  readonly to: Target;
+  /** Such as `typing`, or a word of the app's own. */
+  readonly kind: string;
+  readonly active: boolean;
+  /** At most 1 KiB of JSON. */
+  readonly data?: unknown;
+}
+
+/** What somebody does for a moment; never stored, and over after `expiresInMs` by itself. */
+export interface Signal {
+  readonly from: string;
+  /** Undefined where it is for this user alone. */
+  readonly room?: string;
+  readonly kind: string;
+  readonly active: boolean;
+  readonly data?: unknown;
+  readonly expiresInMs: number;
+}
+
 export interface PrivacyRule {
   readonly mode: PrivacyMode;
   /** With `contactsExcept` and `only`. */
@@ -97,6 +149,8 @@ export interface Limits {
   readonly watch: number;
   readonly messageBytes: number;
   readonly customStatusText: number;
+  readonly sessions?: number;
+  readonly roomMembers?: number;
 }
 
 export interface Health {
@@ -129,6 +183,23 @@ export type ServerMessage = { readonly id?: number; readonly more?: boolean } & 
       readonly asOf: number;
     }
   | { readonly type: "update"; readonly users: readonly WirePresence[] }
+  | {
+      readonly type: "room";
+      readonly room: string;
+      readonly count: number;
+      readonly exact: boolean;
+      readonly members?: readonly RoomMember[];
+    }
+  | {
+      readonly type: "roomUpdate";
+      readonly room: string;
+      readonly count: number;
+      readonly exact: boolean;
+      readonly joined?: readonly RoomMember[];
+      readonly changed?: readonly RoomMember[];
+      readonly left?: readonly string[];
+    }
+  | ({ readonly type: "signal" } & Signal)
   | ({ readonly type: "privacy" } & PrivacyRules)
   | { readonly type: "ack"; readonly expiresAt?: number; readonly appliedInMs?: number }
   | {
@@ -157,9 +228,6 @@ export function readServerMessage(text: string): ServerMessage | undefined {
   } catch {
     return undefined;
   }
-  const isMessage =
-    typeof parsed === "object" &&
-    parsed !== null &&
-    typeof (parsed as { type?: unknown }).type === "string";
-  return isMessage ? (parsed as ServerMessage) : undefined;
+  const type = (parsed as { type?: unknown } | null)?.type;
+  return typeof type === "string" ? (parsed as ServerMessage) : undefined;
 }

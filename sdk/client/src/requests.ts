@@ -1,6 +1,6 @@
 import { Timer, type Clock } from "./clock.js";
 import { PresenceError, type ErrorCode } from "./codes.js";
-import type { ClientRequest, ServerMessage, WirePresence } from "./protocol.js";
+import type { ClientRequest, ServerMessage } from "./protocol.js";
 
 const ANSWER_WITHIN_MS = 15_000;
 
@@ -13,25 +13,15 @@ export interface AnswerHandler {
   failed(error: PresenceError): void;
 }
 
-interface Pending {
-  readonly timer: Timer;
-  readonly parts: WirePresence[];
-  readonly handler: AnswerHandler;
-}
-
 export function errorOf(message: ServerMessage & { type: "error" }): PresenceError {
-  return new PresenceError(message.code as ErrorCode, message.message, {
-    temporary: message.temporary ?? false,
-    ...(message.retryAfterMs === undefined ? {} : { retryAfterMs: message.retryAfterMs }),
-    ...(message.limit === undefined ? {} : { limit: message.limit }),
-  });
+  return new PresenceError(message.code as ErrorCode, message.message, message);
 }
 
 /** Requests of one connection that wait for their answer. Ends with the connection. */
 export class Requests {
   readonly #clock: Clock;
   readonly #send: (text: string) => void;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, AnswerHandler & { timer: Timer }>();
   #lastId = 0;
 
   constructor(clock: Clock, send: (text: string) => void) {
@@ -39,41 +29,32 @@ export class Requests {
     this.#send = send;
   }
 
-  /** Sends it with a new id; the answer comes whole, its parts put together. */
+  /** Sends it with a new id. */
   ask(request: ClientRequest, handler: AnswerHandler): void {
     const id = ++this.#lastId;
     const timer = new Timer(this.#clock);
-    this.#pending.set(id, { timer, parts: [], handler });
+    this.#pending.set(id, { ...handler, timer });
     timer.start(ANSWER_WITHIN_MS, () => {
       this.#pending.delete(id);
-      const message = `no answer to ${request.type}`;
-      handler.failed(new PresenceError("timeout", message, { temporary: true }));
+      const text = `no answer to ${request.type}`;
+      handler.failed(new PresenceError("timeout", text, { temporary: true }));
     });
     this.#send(JSON.stringify({ ...request, id }));
   }
 
   /** True if the message was an answer to one of ours. */
   answer(message: ServerMessage): boolean {
-    const pending = message.id === undefined ? undefined : this.#pending.get(message.id);
+    const id = message.id as number;
+    const pending = this.#pending.get(id);
     if (pending === undefined) {
       return false;
     }
-    if (message.type === "snapshot") {
-      for (const user of message.users) {
-        pending.parts.push(user);
-      }
-      if (message.more) {
-        return true;
-      }
-    }
-    this.#pending.delete(message.id as number);
+    this.#pending.delete(id);
     pending.timer.stop();
     if (message.type === "error") {
-      pending.handler.failed(errorOf(message));
-    } else if (message.type === "snapshot") {
-      pending.handler.answered({ ...message, users: pending.parts });
+      pending.failed(errorOf(message));
     } else {
-      pending.handler.answered(message);
+      pending.answered(message);
     }
     return true;
   }
@@ -81,9 +62,36 @@ export class Requests {
   end(error: PresenceError): void {
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
-    for (const pending of waiting) {
-      pending.timer.stop();
-      pending.handler.failed(error);
+    for (const { timer, failed } of waiting) {
+      timer.stop();
+      failed(error);
     }
+  }
+}
+
+/** Puts the parts of long messages together, so that they take effect at once. */
+export class Parts {
+  readonly #held = new Map<number | string, object>();
+
+  /** The whole message, once its last part is there. Lists are joined; the rest is of the last. */
+  add(message: ServerMessage): ServerMessage | undefined {
+    // Parts of what has no id follow each other directly.
+    const key = message.id ?? message.type;
+    const before = this.#held.get(key);
+    if (before === undefined && !message.more) {
+      return message;
+    }
+    const whole: Record<string, unknown> = { ...message };
+    for (const [name, list] of Object.entries(before ?? {})) {
+      if (Array.isArray(list)) {
+        whole[name] = list.concat(whole[name] ?? []);
+      }
+    }
+    if (message.more) {
+      this.#held.set(key, whole);
+      return undefined;
+    }
+    this.#held.delete(key);
+    return whole as ServerMessage;
   }
 }

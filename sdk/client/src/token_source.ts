@@ -13,36 +13,28 @@ const SPARE_MS = 30_000;
 /** The app's tokens: at most one question at a time, no old one where a fresh one is needed. */
 export class TokenSource {
   readonly #getToken: GetToken;
-  readonly #timer: Timer;
+  readonly #clock: Clock;
   #held: { token: string; expiresAt: number } | undefined;
   #wasRefused = false;
   #asking: Promise<string> | undefined;
-  #generation = 0;
+  #stopAsking = (): void => {};
 
   constructor(getToken: GetToken, clock: Clock) {
     this.#getToken = getToken;
-    this.#timer = new Timer(clock);
+    this.#clock = clock;
   }
 
   /** The token to say hello with. `serverNow` in the server's time. */
   current(serverNow: number): Promise<string> {
-    if (this.#held !== undefined && this.#held.expiresAt - serverNow > SPARE_MS) {
-      return Promise.resolve(this.#held.token);
-    }
-    return this.fetch(this.#wasRefused ? "refused" : "connect");
+    return this.#held !== undefined && this.#held.expiresAt - serverNow > SPARE_MS
+      ? Promise.resolve(this.#held.token)
+      : this.fetch(this.#wasRefused ? "refused" : "connect");
   }
 
   /** A new one from the app. Rejects with `tokenFailed` if that throws or takes over 10 s. */
   fetch(reason: TokenReason): Promise<string> {
     this.#held = undefined;
-    if (this.#asking === undefined) {
-      const asking: Promise<string> = this.#ask(reason, this.#generation).finally(() => {
-        if (this.#asking === asking) {
-          this.#asking = undefined;
-        }
-      });
-      this.#asking = asking;
-    }
+    this.#asking ??= this.#ask(reason);
     return this.#asking;
   }
 
@@ -59,33 +51,34 @@ export class TokenSource {
 
   /** Forgets all; an answer that is still on its way is dropped. */
   forget(): void {
-    this.#generation++;
+    this.#stopAsking();
     this.#held = undefined;
     this.#wasRefused = false;
-    this.#asking = undefined;
-    this.#timer.stop();
   }
 
-  #ask(reason: TokenReason, generation: number): Promise<string> {
+  #ask(reason: TokenReason): Promise<string> {
     return new Promise((resolve, reject) => {
-      const fail = (message: string, cause?: unknown) => {
-        if (generation === this.#generation) {
-          this.#timer.stop();
+      const timer = new Timer(this.#clock);
+      const stop = () => {
+        timer.stop();
+        if (this.#stopAsking === stop) {
+          this.#asking = undefined;
         }
-        reject(new PresenceError("tokenFailed", message, { temporary: true, cause }));
       };
-      this.#timer.start(PROVIDER_WITHIN_MS, () => fail("getToken did not answer within 10 s"));
-      const asked = new Promise<string>((take) => take(this.#getToken(reason)));
-      asked.then(
+      this.#stopAsking = stop;
+      const fail = (text: string, cause?: unknown) => {
+        stop();
+        reject(new PresenceError("tokenFailed", text, { temporary: true, cause }));
+      };
+      timer.start(PROVIDER_WITHIN_MS, () => fail("getToken took over 10 s"));
+      new Promise<string>((take) => take(this.#getToken(reason))).then(
         (token) => {
-          if (typeof token !== "string" || token === "") {
+          if (typeof token === "string" && token !== "") {
+            stop();
+            resolve(token);
+          } else {
             fail("getToken gave no token");
-            return;
           }
-          if (generation === this.#generation) {
-            this.#timer.stop();
-          }
-          resolve(token);
         },
         (error: unknown) => fail("getToken failed", error),
       );

@@ -1,4 +1,4 @@
-import type { WirePresence } from "../src/protocol.js";
+import type { RoomMember, WirePresence } from "../src/protocol.js";
 import type { Transport, TransportHandlers } from "../src/transport.js";
 import type { VirtualClock } from "./virtual_clock.js";
 
@@ -12,6 +12,7 @@ export interface Frame {
 export class FakeConnection {
   readonly frames: Frame[] = [];
   readonly watched = new Set<string>();
+  readonly joined = new Set<string>();
   isOpen = true;
   closedByClient: number | undefined;
 
@@ -44,6 +45,7 @@ type Script = (connection: FakeConnection, frame: Frame) => boolean | void;
 export class FakeServer {
   readonly connections: FakeConnection[] = [];
   readonly presences = new Map<string, WirePresence>();
+  readonly rooms = new Map<string, RoomMember[]>();
   readonly clock: VirtualClock;
   /** False: no network at all, every attempt fails. */
   isReachable = true;
@@ -107,6 +109,11 @@ export class FakeServer {
     return this.presences.get(userId) ?? { userId, status: "offline", version: 0 };
   }
 
+  room(room: string): object {
+    const members = this.rooms.get(room) ?? [];
+    return { type: "room", room, count: members.length, exact: true, members };
+  }
+
   #received(connection: FakeConnection, frame: Frame): void {
     connection.frames.push(frame);
     // Like a real one it answers later, never from inside `send`.
@@ -140,6 +147,20 @@ export class FakeServer {
       case "unwatch":
         users.forEach((user) => connection.watched.delete(user));
         connection.send({ type: "ack", id });
+        break;
+      case "join":
+        connection.joined.add(frame["room"] as string);
+        connection.send({ id, ...this.room(frame["room"] as string) });
+        break;
+      case "leave":
+        connection.joined.delete(frame["room"] as string);
+        connection.send({ type: "ack", id });
+        break;
+      case "signal":
+      case "delivery":
+        if (id !== undefined) {
+          connection.send({ type: "ack", id });
+        }
         break;
       case "privacy": {
         const everyone = { mode: "everyone" };

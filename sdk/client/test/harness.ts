@@ -25,10 +25,53 @@ class FakeDocument extends CountedTarget {
   visibilityState = "visible";
 }
 
+/** What all tabs of an origin share. */
+export class FakeOrigin {
+  readonly channels = new Set<{ name: string; onmessage: (() => void) | null }>();
+
+  /** A BroadcastChannel: the other ends of the same name hear, the own one does not. */
+  readonly channel = ((origin: FakeOrigin) =>
+    class {
+      onmessage: (() => void) | null = null;
+
+      constructor(readonly name: string) {
+        origin.channels.add(this);
+      }
+
+      postMessage(): void {
+        for (const other of origin.channels) {
+          if (other !== this && other.name === this.name) {
+            queueMicrotask(() => other.onmessage?.());
+          }
+        }
+      }
+
+      close(): void {
+        origin.channels.delete(this);
+      }
+    })(this);
+}
+
 /** A browser page as far as the client looks at it. */
 export class FakePage extends CountedTarget {
   readonly document = new FakeDocument();
   readonly navigator = { onLine: true };
+  readonly BroadcastChannel: FakeOrigin["channel"];
+
+  /** `stored` is the tab's session storage: pages one after the other in a tab share it. */
+  constructor(
+    readonly origin = new FakeOrigin(),
+    readonly stored = new Map<string, string>(),
+  ) {
+    super();
+    this.BroadcastChannel = origin.channel;
+  }
+
+  readonly sessionStorage = {
+    getItem: (key: string) => this.stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void this.stored.set(key, value),
+    removeItem: (key: string) => void this.stored.delete(key),
+  };
 
   fire(name: string): void {
     const target = ["freeze", "resume", "visibilitychange"].includes(name) ? this.document : this;
@@ -58,16 +101,24 @@ export function randomFrom(seed: number): () => number {
 
 /** One client, its server, its page and what it told the app. */
 export class Bench {
-  readonly clock = new VirtualClock();
-  readonly server = new FakeServer(this.clock);
-  readonly page = new FakePage();
+  readonly clock: VirtualClock;
+  readonly server: FakeServer;
+  readonly page: FakePage;
   readonly errors: PresenceError[] = [];
   readonly statuses: ConnectionStatus[] = [];
   readonly changes: string[][] = [];
   tokens = 0;
   readonly client: PresenceClient;
 
-  constructor(options: Partial<ClientOptions> = {}, seed = 1) {
+  /** `beside`: in the same world as another one, in a page of its own. */
+  constructor(
+    options: Partial<ClientOptions> = {},
+    seed = 1,
+    beside?: { clock: VirtualClock; server: FakeServer; page: FakePage },
+  ) {
+    this.clock = beside?.clock ?? new VirtualClock();
+    this.server = beside?.server ?? new FakeServer(this.clock);
+    this.page = beside?.page ?? new FakePage();
     this.client = new PresenceClient({
       url: "ws://server/v1/connect",
       getToken: () => `token-${++this.tokens}`,

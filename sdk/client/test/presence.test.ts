@@ -209,11 +209,11 @@ describe("what the app is told", () => {
     const others = host.process.listeners("uncaughtException");
     host.process.removeAllListeners("uncaughtException");
     host.process.on("uncaughtException", catchIt);
-    bench.client.subscribe(() => {
+    bench.client.on("presence", () => {
       throw new Error("the app's");
     });
     const heard: string[] = [];
-    bench.client.subscribe((changed) => heard.push(...changed));
+    bench.client.on("presence", (changed) => heard.push(...changed));
     bench.client.watch("ana");
     await bench.clock.advance(1_000);
     await new Promise((resolve) => setTimeout(resolve, 0));

@@ -115,6 +115,7 @@ export class App {
       getToken: () => fetchToken(this.#userId),
       device: { type: isPhone ? "mobile" : "web" },
       transport: this.#wire.transport,
+      resumeKey: this.#userId,
       ...(idleSeconds > 0 ? { idleAfterMs: idleSeconds * 1_000 } : {}),
     });
   }

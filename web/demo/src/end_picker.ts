@@ -1,4 +1,4 @@
-import { endOfDay } from "@presenced/client";
+import { endOfDay } from "@presenced/client/words";
 import { h } from "./dom.js";
 
 const MINUTE = 60_000;

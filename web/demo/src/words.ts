@@ -1,4 +1,5 @@
-import { endOfDay, lastSeenText, type OwnStatus, type UserPresence } from "@presenced/client";
+import type { OwnStatus, UserPresence } from "@presenced/client";
+import { endOfDay, lastSeenText } from "@presenced/client/words";
 
 export const STATUS_WORDS: Record<OwnStatus, string> = {
   online: "Online",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { endOfDay, lastSeenText } from "../src/last_seen.js";
+import { endOfDay, lastSeenText } from "../src/words.js";
 import type { LastSeen } from "../src/protocol.js";
 import { Bench } from "./harness.js";
 

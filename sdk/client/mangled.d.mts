@@ -1,0 +1,1 @@
+export declare const MANGLED: readonly string[];

@@ -1,0 +1,66 @@
+import { freeze, isSame } from "./frozen.js";
+import type { RoomMember, RoomView, ServerMessage } from "./protocol.js";
+import { Store } from "./store.js";
+import type { Batch } from "./views.js";
+
+/** What is held about one room; members only where the server lists them. */
+interface Held {
+  readonly count: number;
+  readonly exact: boolean;
+  readonly members: Map<string, RoomMember> | undefined;
+}
+
+/** Who is in the rooms that the app has joined, or how many. */
+export class Rooms extends Store<Held, RoomView> {
+  constructor(
+    batch: Batch,
+    isWanted: (room: string) => boolean,
+    onChanged: (changed: ReadonlySet<string>) => void,
+  ) {
+    super(batch, isWanted, look, onChanged);
+  }
+
+  /** Takes the whole of a room: the answer to a join, or what replaces all that was held. */
+  replace({ room, count, exact, members }: ServerMessage & { type: "room" }): void {
+    const before = this.get(room)?.members;
+    const listed = members && new Map<string, RoomMember>();
+    members?.forEach((member) => listed && put(listed, member, before));
+    this.put(room, { count, exact, members: listed });
+  }
+
+  /** Takes a difference. Who leaves and joins in one message is there: it was a change. */
+  update(message: ServerMessage & { type: "roomUpdate" }): void {
+    const { room, count, exact, joined, changed, left } = message;
+    if (this.isConfirmed(room)) {
+      const members = this.get(room)?.members;
+      if (members) {
+        left?.forEach((userId) => members.delete(userId));
+        joined?.forEach((member) => put(members, member));
+        // A change of somebody who is not there would bring back whoever has left.
+        changed?.forEach((member) => members.has(member.userId) && put(members, member));
+      }
+      this.put(room, { count, exact, members });
+    }
+  }
+}
+
+function look(room: string, held: Held | undefined, stale: boolean): RoomView {
+  const { count, exact, members } = held ?? {};
+  return Object.freeze({
+    room,
+    exact: exact ?? false,
+    stale,
+    ...(count !== undefined && { count }),
+    ...(members && { members: Object.freeze([...members.values()]) }),
+  });
+}
+
+/** A member that looks as before stays the same object. */
+function put(
+  members: Map<string, RoomMember>,
+  member: RoomMember,
+  before: Map<string, RoomMember> = members,
+): void {
+  const old = before.get(member.userId);
+  members.set(member.userId, old && isSame(old, member) ? old : freeze(member));
+}
