@@ -20,7 +20,8 @@ export async function bundle(entry, format, write = true) {
     format,
     minify: MINIFY,
     comments: false,
-    sourcemap: write,
+    // Beside the file and not named in it: for those who look into a stack trace.
+    sourcemap: write && "hidden",
   });
   await bundled.close();
   return output[0].code;

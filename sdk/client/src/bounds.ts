@@ -15,7 +15,7 @@ export function utf8Bytes(text: string): number {
 export function checkIds(ids: Iterable<unknown>): void {
   for (const id of ids) {
     if (typeof id !== "string" || !ID.test(id) || utf8Bytes(id) > ID_BYTES) {
-      const text = `not an id of at most ${ID_BYTES} bytes: ${JSON.stringify(id)}`;
+      const text = `not an id: ${JSON.stringify(id)}`;
       throw new PresenceError("badRequest", text, { limit: ID_BYTES });
     }
   }

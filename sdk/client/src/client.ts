@@ -13,7 +13,6 @@ import type {
   ClientRequest,
   Health,
   JoinOptions,
-  Limits,
   PrivacyRules,
   RoomView,
   ServerMessage,
@@ -25,13 +24,13 @@ import type {
   WirePresence,
 } from "./protocol.js";
 import { errorOf } from "./requests.js";
-import { Rooms } from "./rooms.js";
-import { ServerClock } from "./server_clock.js";
-import { Subscriptions } from "./subscriptions.js";
+import { joinList, Rooms } from "./rooms.js";
+import { makeServerClock, type ServerClock } from "./server_clock.js";
+import type { Asker, Subscriptions } from "./subscriptions.js";
 import { TokenSource } from "./token_source.js";
 import { Typing } from "./typing.js";
-import { Batch } from "./views.js";
-import { chunks, watchRequests } from "./watch_list.js";
+import { makeBatch, type Batch } from "./views.js";
+import { watchList } from "./watch_list.js";
 import { webSocketTransport } from "./web_socket_transport.js";
 
 const IDLE_AFTER_MS = 5 * 60_000;
@@ -71,12 +70,18 @@ export class PresenceClient {
     this.#options = options;
     this.#clock = clock;
     this.#environment = environment;
-    this.#serverClock = new ServerClock(clock);
-    this.#batch = new Batch(clock, options.batchMs ?? BATCH_MS);
+    this.#serverClock = makeServerClock(clock);
+    this.#batch = makeBatch(clock, options.batchMs ?? BATCH_MS);
     this.#ttlTimer = new Timer(clock);
     this.#link = this.#makeLink();
-    this.#watches = this.#makeWatches();
-    this.#joins = this.#makeJoins();
+    const asker: Asker = {
+      clock,
+      limits: () => (this.#session as Welcome).limits,
+      ask: (request, handler) => this.#link.ask(request, handler),
+      report: (error) => this.#report(error),
+    };
+    this.#watches = watchList(asker, () => this.#map);
+    this.#joins = joinList(asker, () => this.#rooms);
     this.#map = new PresenceMap(
       clock,
       this.#serverClock,
@@ -329,55 +334,6 @@ export class PresenceClient {
     );
   }
 
-  #makeWatches(): Subscriptions {
-    return new Subscriptions({
-      clock: this.#clock,
-      most: (limits) => limits.watch,
-      ask: (userIds, mode, failed) => {
-        const known = (userId: string) => this.#map.knownVersion(userId);
-        const mark = this.#map.updateCount;
-        for (const request of watchRequests(userIds, this.#limits, mode, known)) {
-          const { users } = request;
-          this.#link.ask(request, {
-            answered: (message) =>
-              message.type === "snapshot" && this.#map.applySnapshot(message.users, users, mark),
-            failed: (error) => failed(users, error),
-          });
-        }
-      },
-      tellEnd: (userIds) =>
-        chunks(userIds, this.#limits).forEach((users) => this.#order({ type: "unwatch", users })),
-      onReleased: () => this.#map.tidy(),
-      onError: (error) => this.#report(error),
-    });
-  }
-
-  #makeJoins(): Subscriptions<JoinOptions> {
-    return new Subscriptions<JoinOptions>({
-      clock: this.#clock,
-      most: () => Infinity,
-      ask: (rooms, _mode, failed) => {
-        for (const room of rooms) {
-          this.#link.ask(
-            { type: "join", room, ...this.#joins.terms(room) },
-            {
-              answered: (message) => this.#received(message),
-              failed: (error) => failed([room], error),
-            },
-          );
-        }
-      },
-      tellEnd: (rooms) => rooms.forEach((room) => this.#order({ type: "leave", room })),
-      onReleased: () => this.#rooms.tidy(),
-      onError: (error) => this.#report(error),
-      choose: (all) => all.filter(({ observe }) => !observe).at(-1),
-    });
-  }
-
-  get #limits(): Limits {
-    return (this.#session as Welcome).limits;
-  }
-
   #welcomed(welcome: Welcome): void {
     if (this.#session !== undefined && this.#session.userId !== welcome.userId) {
       // Another user's token: nothing of what the former one saw may be shown.
@@ -429,14 +385,17 @@ export class PresenceClient {
         this.#map.applyUpdate(message.users);
         break;
       case "room":
-        this.#rooms.replace(message);
+        this.#rooms.take(message);
         break;
       case "roomUpdate":
         this.#rooms.update(message);
         this.#typing.left(message.room, message.left);
         break;
       case "signal":
-        this.#typing.received(message);
+        // Another device of the same person is nobody else who types.
+        if (message.from !== this.#session?.userId) {
+          this.#typing.received(message);
+        }
         this.#emitter.emit("signal", freeze(message));
         break;
       case "health":
@@ -487,11 +446,6 @@ export class PresenceClient {
       const unlisten = this.on("connection", ({ state }) => state !== "connecting" && done());
       timer.start(CONNECTED_WITHIN_MS, done);
     });
-  }
-
-  /** Asks for what has no answer worth waiting for. */
-  #order(request: ClientRequest): void {
-    this.#link.ask(request, { answered: () => {}, failed: (error) => this.#report(error) });
   }
 
   /** A lost connection is told by its state, not as an error of each request on it. */

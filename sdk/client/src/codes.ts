@@ -67,8 +67,3 @@ export function closeAction(code: number): CloseAction {
   const isRefused = code >= 4400 && code <= 4499 && code !== 4408 && code !== 4429;
   return isRefused || STOPS.includes(code) ? "stop" : "reconnect";
 }
-
-/** A code that a browser accepts in `close()`: anything else throws there. */
-export function sendableCloseCode(code = 1000): number {
-  return Number.isInteger(code) && code >= 3000 && code <= 4999 ? code : 1000;
-}

@@ -59,7 +59,7 @@ export class Connection {
   /** Not part of the constructor, since a transport may fail while it is called. */
   open(): void {
     const { url, transport } = this.#options;
-    this.#welcomeTimer.start(WELCOME_WITHIN_MS, () => this.#lose(LINK_DEAD, "no welcome in time"));
+    this.#welcomeTimer.start(WELCOME_WITHIN_MS, () => this.#lose(LINK_DEAD, "no answer"));
     try {
       this.#socket = transport(url, SUBPROTOCOL, {
         opened: () => this.#sayHello(),
@@ -93,13 +93,13 @@ export class Connection {
   }
 
   /** Ends it from this side; no event comes any more. */
-  close(code?: number): void {
+  close(): void {
     if (!this.#isOver) {
       this.#isOver = true;
       this.#welcomeTimer.stop();
       this.#heartbeat?.stop();
       this.#requests.end(notConnected());
-      this.#socket?.close(code);
+      this.#socket?.close();
     }
   }
 
@@ -124,7 +124,7 @@ export class Connection {
       clock,
       random,
       send: () => this.#beat(),
-      dead: () => this.#lose(LINK_DEAD, "no answer to a heartbeat"),
+      dead: () => this.#lose(LINK_DEAD, "no answer"),
     });
     this.#events.ready(message);
   }
@@ -174,7 +174,7 @@ export class Connection {
 
   #lose(code: number, reason: string): void {
     if (!this.#isOver) {
-      this.close(code);
+      this.close();
       this.#events.lost(code, reason, this.#helloError);
     }
   }

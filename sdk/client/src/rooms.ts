@@ -1,6 +1,7 @@
 import { freeze, isSame } from "./frozen.js";
-import type { RoomMember, RoomView, ServerMessage } from "./protocol.js";
+import type { JoinOptions, RoomMember, RoomView, ServerMessage } from "./protocol.js";
 import { Store } from "./store.js";
+import { Subscriptions, type Asker } from "./subscriptions.js";
 import type { Batch } from "./views.js";
 
 /** What is held about one room; members only where the server lists them. */
@@ -21,7 +22,7 @@ export class Rooms extends Store<Held, RoomView> {
   }
 
   /** Takes the whole of a room: the answer to a join, or what replaces all that was held. */
-  replace({ room, count, exact, members }: ServerMessage & { type: "room" }): void {
+  take({ room, count, exact, members }: ServerMessage & { type: "room" }): void {
     const before = this.get(room)?.members;
     const listed = members && new Map<string, RoomMember>();
     members?.forEach((member) => listed && put(listed, member, before));
@@ -42,6 +43,28 @@ export class Rooms extends Store<Held, RoomView> {
       this.put(room, { count, exact, members });
     }
   }
+}
+
+/** The rooms that the app has joined. What the server tells of them goes into `rooms`. */
+export function joinList(asker: Asker, rooms: () => Rooms): Subscriptions<JoinOptions> {
+  const list = new Subscriptions<JoinOptions>(asker, {
+    most: () => Infinity,
+    ask: (names, _mode, failed) => {
+      for (const room of names) {
+        asker.ask(
+          { type: "join", room, ...list.terms(room) },
+          {
+            answered: (message) => message.type === "room" && rooms().take(message),
+            failed: (error) => failed([room], error),
+          },
+        );
+      }
+    },
+    ends: (names) => names.map((room) => ({ type: "leave", room })),
+    onReleased: () => rooms().tidy(),
+    choose: (all) => all.filter(({ observe }) => !observe).at(-1),
+  });
+  return list;
 }
 
 function look(room: string, held: Held | undefined, stale: boolean): RoomView {

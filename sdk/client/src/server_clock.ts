@@ -1,19 +1,15 @@
 import type { Clock } from "./clock.js";
 
 /** The server's time, by what it told last. This machine's clock may be wrong by years. */
-export class ServerClock {
-  readonly #clock: Clock;
-  #offsetMs = 0;
+export interface ServerClock {
+  set(serverTime: number): void;
+  now(): number;
+}
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  set(serverTime: number): void {
-    this.#offsetMs = serverTime - this.#clock.now();
-  }
-
-  now(): number {
-    return this.#clock.now() + this.#offsetMs;
-  }
+export function makeServerClock(clock: Clock): ServerClock {
+  let offsetMs = 0;
+  return {
+    set: (serverTime) => void (offsetMs = serverTime - clock.now()),
+    now: () => clock.now() + offsetMs,
+  };
 }

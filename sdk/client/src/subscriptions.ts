@@ -1,13 +1,22 @@
 import { Timer, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
-import type { Limits } from "./protocol.js";
+import type { ClientRequest, Limits } from "./protocol.js";
+import type { AnswerHandler } from "./requests.js";
 
 /** What is let go is told so much later, as a page that changes often asks for it again. */
 const LINGER_MS = 200;
 const LEAST_RETRY_MS = 1_000;
 
-export interface SubscriptionOptions<Terms> {
+/** The way to the server for those who ask on the app's behalf. */
+export interface Asker {
   clock: Clock;
+  /** Of the session; there is one whenever something is asked. */
+  limits: () => Limits;
+  ask: (request: ClientRequest, handler: AnswerHandler) => void;
+  report: (error: PresenceError) => void;
+}
+
+export interface SubscriptionOptions<Terms> {
   /** How many the server allows. */
   most: (limits: Limits) => number;
   /** Asks the server; `failed` is called with those that it refused. */
@@ -16,10 +25,10 @@ export interface SubscriptionOptions<Terms> {
     mode: "set" | "add",
     failed: (keys: readonly string[], error: PresenceError) => void,
   ) => void;
-  tellEnd: (keys: readonly string[]) => void;
+  /** Requests that tell the server of the end. */
+  ends: (keys: readonly string[]) => readonly ClientRequest[];
   /** Something is no longer wanted. */
   onReleased: () => void;
-  onError: (error: PresenceError) => void;
   /** Of several terms for one key, those that are asked for. */
   choose?: (terms: readonly Terms[]) => Terms | undefined;
 }
@@ -32,11 +41,12 @@ export interface SubscriptionOptions<Terms> {
  * What the server refused for good is not asked again on the same connection.
  */
 export class Subscriptions<Terms = undefined> {
+  readonly #asker: Asker;
   readonly #options: SubscriptionOptions<Terms>;
   /** One entry for each reason to want a key. */
   readonly #wanted = new Map<string, Terms[]>();
   /** What the server was asked for on this connection, and on which terms. */
-  readonly #told = new Map<string, string | undefined>();
+  readonly #told = new Map<string, string>();
   readonly #refused = new Set<string>();
   readonly #addTimer: Timer;
   readonly #removeTimer: Timer;
@@ -45,11 +55,12 @@ export class Subscriptions<Terms = undefined> {
   #connection = 0;
   #isOverLimit = false;
 
-  constructor(options: SubscriptionOptions<Terms>) {
+  constructor(asker: Asker, options: SubscriptionOptions<Terms>) {
+    this.#asker = asker;
     this.#options = options;
-    this.#addTimer = new Timer(options.clock);
-    this.#removeTimer = new Timer(options.clock);
-    this.#retryTimer = new Timer(options.clock);
+    this.#addTimer = new Timer(asker.clock);
+    this.#removeTimer = new Timer(asker.clock);
+    this.#retryTimer = new Timer(asker.clock);
   }
 
   isWanted(key: string): boolean {
@@ -82,7 +93,10 @@ export class Subscriptions<Terms = undefined> {
         }
       }
       if (own.size > 0) {
-        this.#flushIn(this.#removeTimer, LINGER_MS);
+        this.#flushIn(this.#removeTimer, LINGER_MS, () => {
+          this.#endReleased();
+          this.#askMissing("add");
+        });
       }
       own.clear();
     };
@@ -92,7 +106,7 @@ export class Subscriptions<Terms = undefined> {
   connected(limits: Limits): void {
     this.disconnected();
     this.#limits = limits;
-    this.#askAdded("set");
+    this.#askMissing("set");
   }
 
   disconnected(): void {
@@ -112,47 +126,49 @@ export class Subscriptions<Terms = undefined> {
     this.#wanted.clear();
   }
 
-  #flushIn(timer: Timer, delayMs: number): void {
+  #flushIn(timer: Timer, delayMs: number, flush = () => this.#askMissing("add")): void {
     if (!timer.isRunning) {
-      timer.start(delayMs, () => this.#flush());
+      timer.start(delayMs, flush);
     }
   }
 
-  #flush(): void {
+  #endReleased(): void {
     this.#removeTimer.stop();
     const ended = [...this.#told.keys()].filter((key) => !this.#wanted.has(key));
     ended.forEach((key) => this.#told.delete(key));
     if (ended.length > 0) {
-      this.#options.tellEnd(ended);
+      for (const request of this.#options.ends(ended)) {
+        this.#asker.ask(request, { answered: () => {}, failed: this.#asker.report });
+      }
     }
     this.#options.onReleased();
-    this.#askAdded("add");
   }
 
   /** Asks for what the server was not asked for on these terms, as far as its limit goes. */
-  #askAdded(mode: "set" | "add"): void {
+  #askMissing(mode: "set" | "add"): void {
     if (this.#limits === undefined) {
       return;
     }
+    const termsOf = (key: string) => JSON.stringify(this.terms(key)) ?? "";
+    const missing = [...this.#wanted.keys()].filter(
+      (key) => !this.#refused.has(key) && this.#told.get(key) !== termsOf(key),
+    );
     const limit = this.#options.most(this.#limits);
+    if (this.#told.size + missing.length > limit) {
+      // What was let go and lingers makes room.
+      this.#endReleased();
+    }
     const added: string[] = [];
-    let waiting = 0;
-    for (const key of this.#wanted.keys()) {
-      const terms = JSON.stringify(this.terms(key));
-      const isTold = this.#told.has(key);
-      if (this.#refused.has(key) || (isTold && this.#told.get(key) === terms)) {
-        continue;
-      }
-      if (isTold || this.#told.size < limit) {
-        this.#told.set(key, terms);
+    for (const key of missing) {
+      if (this.#told.has(key) || this.#told.size < limit) {
+        this.#told.set(key, termsOf(key));
         added.push(key);
-      } else {
-        waiting++;
       }
     }
+    const waiting = missing.length - added.length;
     if (waiting > 0 && !this.#isOverLimit) {
       const text = `${waiting} over the limit of ${limit} wait`;
-      this.#options.onError(new PresenceError("limitExceeded", text, { limit }));
+      this.#asker.report(new PresenceError("limitExceeded", text, { limit }));
     }
     this.#isOverLimit = waiting > 0;
     if (added.length > 0) {
@@ -172,7 +188,7 @@ export class Subscriptions<Terms = undefined> {
         this.#refused.add(key);
       }
     }
-    this.#options.onError(error);
+    this.#asker.report(error);
     if (error.temporary) {
       this.#flushIn(this.#retryTimer, Math.max(LEAST_RETRY_MS, error.retryAfterMs ?? 0));
     }

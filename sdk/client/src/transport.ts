@@ -9,7 +9,7 @@ export interface TransportHandlers {
 export interface TransportConnection {
   send(text: string): void;
   /** Starts to close. No handler is called from then on. */
-  close(code?: number): void;
+  close(): void;
 }
 
 /** Opens one connection that carries text messages in order. */

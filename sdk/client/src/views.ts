@@ -5,38 +5,31 @@ import { isSame } from "./frozen.js";
 /** From so many on, views that nobody needs are dropped. */
 const PRUNE_FROM = 1_000;
 
-/** Brings what several views have to tell into one batch, at most one each `batchMs`. */
-export class Batch {
-  readonly #clock: Clock;
-  readonly #batchMs: number;
-  readonly #timer: Timer;
-  readonly #flushes = new Set<() => void>();
-  #lastAt = -Infinity;
+/** Brings what several views have to tell into one batch. */
+export interface Batch {
+  add(flush: () => void): void;
+  stop(): void;
+}
 
-  constructor(clock: Clock, batchMs: number) {
-    this.#clock = clock;
-    this.#batchMs = batchMs;
-    this.#timer = new Timer(clock);
-  }
-
-  add(flush: () => void): void {
-    this.#flushes.add(flush);
-    if (!this.#timer.isRunning) {
-      const sinceMs = Math.max(0, this.#clock.now() - this.#lastAt);
-      this.#timer.start(this.#batchMs - sinceMs, () => this.#flush());
-    }
-  }
-
-  stop(): void {
-    this.#timer.stop();
-  }
-
-  #flush(): void {
-    this.#lastAt = this.#clock.now();
-    const flushes = [...this.#flushes];
-    this.#flushes.clear();
-    flushes.forEach((flush) => flush());
-  }
+/** A batch at most each `batchMs`; the first after a pause comes at once. */
+export function makeBatch(clock: Clock, batchMs: number): Batch {
+  const timer = new Timer(clock);
+  const flushes = new Set<() => void>();
+  let lastAt = -Infinity;
+  return {
+    add(flush) {
+      flushes.add(flush);
+      if (!timer.isRunning) {
+        timer.start(batchMs - Math.max(0, clock.now() - lastAt), () => {
+          lastAt = clock.now();
+          const taken = [...flushes];
+          flushes.clear();
+          taken.forEach((one) => one());
+        });
+      }
+    },
+    stop: () => timer.stop(),
+  };
 }
 
 /**

@@ -1,4 +1,3 @@
-import { sendableCloseCode } from "./codes.js";
 import type { Transport } from "./transport.js";
 
 interface WebSocketLike {
@@ -34,9 +33,10 @@ export function webSocketTransport(constructor?: WebSocketConstructor): Transpor
     socket.onerror = () => {};
     return {
       send: (text) => socket.send(text),
-      close: (code) => {
+      close: () => {
         detach();
-        socket.close(sendableCloseCode(code));
+        // Any reserved code would throw; why it ends is nothing that the server asks.
+        socket.close(1000);
       },
     };
   };

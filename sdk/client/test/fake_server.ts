@@ -14,7 +14,7 @@ export class FakeConnection {
   readonly watched = new Set<string>();
   readonly joined = new Set<string>();
   isOpen = true;
-  closedByClient: number | undefined;
+  isClosedByClient = false;
 
   constructor(
     readonly openedAt: number,
@@ -80,9 +80,9 @@ export class FakeServer {
     });
     return {
       send: (text) => this.#received(connection, JSON.parse(text) as Frame),
-      close: (code) => {
+      close: () => {
         connection.isOpen = false;
-        connection.closedByClient = code ?? 1005;
+        connection.isClosedByClient = true;
       },
     };
   };

@@ -82,16 +82,23 @@ describe("others' typing", () => {
     expect(heard).toEqual(["ana,bo", "bo", ""]);
   });
 
-  test("to oneself is apart from rooms, and another kind is a signal and nothing more", async () => {
+  test("to oneself is apart from rooms, one's other devices are nobody else, and another kind is a signal and nothing more", async () => {
     const one = await bench();
     const kinds: string[] = [];
     one.client.on("signal", ({ kind, from, data }) => kinds.push(`${from} ${kind} ${data}`));
+    typing(one, "me", true, {});
+    typing(one, "me", true);
     typing(one, "ana", true, {});
     typing(one, "bo", true, { kind: "waving", data: 3, ...room });
     await one.clock.advance(300);
     expect(one.client.typing({ userId: "ana" })).toEqual(["ana"]);
     expect(one.client.typing(room)).toEqual([]);
-    expect(kinds).toEqual(["ana typing undefined", "bo waving 3"]);
+    expect(kinds).toEqual([
+      "me typing undefined",
+      "me typing undefined",
+      "ana typing undefined",
+      "bo waving 3",
+    ]);
   });
 
   test("who leaves the room types no more, and a lost connection ends all", async () => {

@@ -37,6 +37,20 @@ describe("watching", () => {
     expect(bench.server.last.of("unwatch")).toHaveLength(0);
   });
 
+  test("FO-106: who is watched again soon is not told, also when others are watched meanwhile", async () => {
+    const bench = await new Bench().connected();
+    const stop = bench.client.watch("ana");
+    await bench.clock.advance(1_000);
+    stop();
+    bench.client.watch("bo");
+    await bench.clock.advance(100);
+    expect([...bench.server.last.watched]).toEqual(["ana", "bo"]);
+    bench.client.watch("ana");
+    await bench.clock.advance(1_000);
+    expect(bench.server.last.of("unwatch")).toHaveLength(0);
+    expect(bench.server.last.of("watch").map(({ users }) => users)).toEqual([["ana"], ["bo"]]);
+  });
+
   test("FO-026: what was unwatched does not come back with the link, what was added does", async () => {
     const bench = await new Bench().connected();
     const stopAna = bench.client.watch("ana");

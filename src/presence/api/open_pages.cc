@@ -4,6 +4,8 @@
 #include "presence/api/request_target.h"
 #include "presence/protocol/json_writer.h"
 
+#include <fmt/format.h>
+
 namespace presence::api {
 
 namespace {
@@ -11,7 +13,7 @@ namespace {
 constexpr std::int64_t kProtocolVersion = 1;
 constexpr std::string_view kContentPolicy =
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'";
+    "form-action 'none'; frame-ancestors 'self'";
 
 net::HttpResponse status_answer(std::string_view word, int status) {
     std::string body;
@@ -36,7 +38,16 @@ net::HttpResponse page_answer(const Assets::Page& page, const net::HttpRequest& 
     answer.body = page.bytes;
     tag_answer(answer, page.etag, request.header("if-none-match"));
     answer.headers.emplace_back("Content-Security-Policy", kContentPolicy);
-    answer.headers.emplace_back("X-Frame-Options", "DENY");
+    answer.headers.emplace_back("X-Frame-Options", "SAMEORIGIN");
+    return answer;
+}
+
+/// A page's own addresses are relative, so its folder must end with a slash. The way there is
+/// relative too: the server may stand behind any path.
+net::HttpResponse folder_answer(std::string_view path) {
+    net::HttpResponse answer;
+    answer.status = 308;
+    answer.headers.emplace_back("Location", fmt::format("{}/", path.substr(path.rfind('/') + 1)));
     return answer;
 }
 
@@ -74,6 +85,9 @@ std::optional<net::HttpResponse> OpenPages::answer(const net::HttpRequest& reque
     const auto page = parts_.assets.pages.find(path);
     if (page != parts_.assets.pages.end()) {
         return page_answer(page->second, request);
+    }
+    if (!path.empty() && parts_.assets.pages.contains(std::string(path) + "/")) {
+        return folder_answer(path);
     }
     return std::nullopt;
 }

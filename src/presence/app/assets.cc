@@ -35,6 +35,14 @@ std::string_view content_type_of(std::string_view path) {
     return "application/octet-stream";
 }
 
+constexpr std::string_view kDemo = "demo/";
+constexpr std::string_view kIndex = "index.html";
+
+/// The demo stands at the root, any other page in the folder of its name.
+std::string served_at(std::string_view path) {
+    return "/" + std::string(path.starts_with(kDemo) ? path.substr(kDemo.size()) : path);
+}
+
 }  // namespace
 
 api::Assets load_assets() {
@@ -49,11 +57,11 @@ api::Assets load_assets() {
                 std::string(content_type_of(file.path)),
                 std::make_shared<const std::string>(file.bytes),
                 fmt::format("\"{:016x}\"", std::hash<std::string_view>{}(file.bytes))};
-            if (file.path == "demo/index.html") {
-                assets.pages.emplace("/", page);
+            const std::string path = served_at(file.path);
+            if (path.ends_with(kIndex)) {
+                assets.pages.emplace(path.substr(0, path.size() - kIndex.size()), page);
             }
-            assets.pages.emplace("/" + std::string(file.path.substr(file.path.find('/') + 1)),
-                                 std::move(page));
+            assets.pages.emplace(path, std::move(page));
         }
     }
     return assets;

@@ -16,7 +16,7 @@ const TYPES = {
 };
 const POLICY =
   "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'none'";
+  "form-action 'none'; frame-ancestors 'self'";
 const PEOPLE = [
   { userId: "ada", name: "Ada Lovelace" },
   { userId: "grace", name: "Grace Hopper" },
@@ -30,6 +30,7 @@ class FakeServer {
     this.times = { intervalMs: 2_000, ttlMs: 6_800, graceMs: 2_000, ...times };
     this.users = new Map();
     this.connections = new Set();
+    this.rooms = new Map();
     this.http = createServer((request, response) => this.#answer(request, response));
     this.sockets = new WebSocketServer({ server: this.http, handleProtocols: () => "presence.v1" });
     this.sockets.on("connection", (socket) => this.#connected(socket));
@@ -125,6 +126,9 @@ class FakeServer {
     };
     const end = (graceMs) => {
       if (this.connections.delete(connection)) {
+        for (const room of this.rooms.keys()) {
+          this.#leave(connection, room);
+        }
         setTimeout(() => {
           const user = this.#user(connection.userId);
           user.sessions--;
@@ -199,11 +203,65 @@ class FakeServer {
         });
         this.#changed(connection.userId);
         break;
+      case "join":
+        answer(this.#join(connection, frame.room));
+        break;
+      case "leave":
+        this.#leave(connection, frame.room);
+        answer({ type: "ack" });
+        break;
+      case "signal": {
+        const { kind, active, data, to } = frame;
+        const message = { type: "signal", from: connection.userId, kind, active, data, ...to };
+        for (const other of this.rooms.get(to.room) ?? []) {
+          if (other !== connection) {
+            other.send({ ...message, expiresInMs: 6_000 });
+          }
+        }
+        if (id !== undefined) {
+          answer({ type: "ack" });
+        }
+        break;
+      }
       default:
         if (id !== undefined) {
           answer({ type: "ack" });
         }
     }
+  }
+
+  #join(connection, room) {
+    const there = this.rooms.get(room) ?? new Set();
+    this.rooms.set(room, there.add(connection));
+    this.#tellRoom(connection, room, { joined: [this.#member(connection.userId)] });
+    const members = [...this.#usersOf(room)].map((userId) => this.#member(userId));
+    return room === "stadium"
+      ? { type: "room", room, count: 12_345, exact: false }
+      : { type: "room", room, count: members.length, exact: true, members };
+  }
+
+  #leave(connection, room) {
+    if (this.rooms.get(room)?.delete(connection)) {
+      this.#tellRoom(connection, room, { left: [connection.userId] });
+    }
+  }
+
+  #tellRoom(connection, room, change) {
+    const count = this.#usersOf(room).size;
+    for (const other of this.rooms.get(room) ?? []) {
+      if (other !== connection) {
+        other.send({ type: "roomUpdate", room, count, exact: true, ...change });
+      }
+    }
+  }
+
+  #usersOf(room) {
+    const simulated = room === "lobby" ? ["ada", "grace", "hedy"] : [];
+    return new Set([...simulated, ...[...(this.rooms.get(room) ?? [])].map((one) => one.userId)]);
+  }
+
+  #member(userId) {
+    return { userId, status: this.#presence(userId, "").status };
   }
 
   #welcome(hello) {

@@ -101,6 +101,7 @@ protected:
         assets.openapi_yaml = "openapi: 3.1.0\n";
         const auto page = std::make_shared<const std::string>("<p>hello</p>");
         assets.pages["/"] = {"text/html; charset=utf-8", page, "\"p1\""};
+        assets.pages["/admin/"] = {"text/html; charset=utf-8", page, "\"p3\""};
         assets.pages["/assets/a.js"] = {"text/javascript; charset=utf-8", page, "\"p2\""};
         facts.version = "1.2.3";
         facts.ready = true;

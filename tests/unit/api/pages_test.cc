@@ -56,7 +56,7 @@ TEST_F(Pages, ServeTheirFilesLockedDown) {
     EXPECT_EQ(page.header("ETag"), "\"p1\"");
     const std::string policy = page.header("Content-Security-Policy");
     for (const char* part : {"default-src 'self'", "connect-src 'self' ws: wss:",
-                             "img-src 'self' data:", "frame-ancestors 'none'"}) {
+                             "img-src 'self' data:", "frame-ancestors 'self'"}) {
         EXPECT_NE(policy.find(part), std::string::npos) << part;
     }
     EXPECT_EQ(page.header("X-Content-Type-Options"), "nosniff");
@@ -67,6 +67,14 @@ TEST_F(Pages, ServeTheirFilesLockedDown) {
     Sending held;
     held.headers = {{"If-None-Match", "\"p1\""}};
     EXPECT_EQ(call("GET", "/", held).status, 304);
+}
+
+TEST_F(Pages, OfAFolderAreFoundWithoutItsSlash) {
+    EXPECT_EQ(open("GET", "/admin/").status, 200);
+    const Reply reply = open("GET", "/admin");
+    EXPECT_EQ(reply.status, 308);
+    EXPECT_EQ(reply.header("Location"), "admin/");
+    EXPECT_EQ(open("GET", "/assets").status, 404);
 }
 
 TEST_F(Pages, ThatAreNotThereAreNotFound) {

@@ -1,17 +1,21 @@
 import { PresenceClient, type PresenceError, type UserPresence } from "@presenced/client";
+import { Beside } from "./beside.js";
 import { Contacts } from "./contacts.js";
 import { CustomStatusDialog } from "./custom_status.js";
-import { h } from "./dom.js";
+import { h } from "../../common/dom.js";
 import { Header } from "./header.js";
 import { Lab, type Leaving } from "./lab.js";
 import { Me } from "./me.js";
 import { PrivacyDialog } from "./privacy.js";
+import { RoomPanel } from "./rooms.js";
 import { Roster } from "./roster.js";
 import { connectUrl, deafen, fetchToken } from "./server.js";
 import { Timeline, type Tone } from "./timeline.js";
 import { seconds, statusText, STATUS_WORDS } from "./words.js";
 import { Wire } from "./wire.js";
 
+const SLEEP_MS = 10_000;
+const DEAD_SPOT_MS = 5_000;
 const DRAW_EVERY_MS = 200;
 const TEXTS_EVERY_MS = 1_000;
 
@@ -23,6 +27,8 @@ export class App {
   readonly #wire: Wire;
   readonly #roster: Roster;
   readonly #contacts: Contacts;
+  readonly #room: RoomPanel;
+  readonly #beside: Beside;
   readonly #me: Me;
   readonly #lab: Lab;
   readonly #header: Header;
@@ -42,12 +48,18 @@ export class App {
     this.#client = this.#makeClient();
     this.#lab = new Lab(this.#client, {
       drop: () => this.#drop(),
+      sleep: () => this.#sleep(),
+      lose: () => this.#lose(),
       close: () => this.#close(),
       signOut: () => this.#signOut(),
       reconnect: () => this.#reconnect(),
       gone: (text) => this.#timeline.add(text, "bad"),
     });
-    this.#header = new Header(this.#client, this.#lab, onSwitch);
+    this.#beside = new Beside(userId);
+    this.#header = new Header(this.#client, this.#lab, this.#beside.button, onSwitch);
+    this.#room = new RoomPanel(this.#client, this.#roster, (error) =>
+      this.#fail(error as PresenceError),
+    );
     const custom = new CustomStatusDialog(this.#client, userId, async (customStatus) => {
       await this.#client.setStatus({ customStatus });
       this.#timeline.add(
@@ -79,7 +91,7 @@ export class App {
         "main",
         { class: "columns" },
         this.#me.element,
-        this.#contacts.element,
+        h("div", { class: "middle" }, this.#contacts.element, this.#room.element),
         h("div", { class: "right" }, this.#lab.element, this.#timeline.element),
       ),
       custom.element,
@@ -95,12 +107,14 @@ export class App {
     this.#draw();
     await this.#roster.load();
     this.#watchAll();
+    this.#room.enter();
     this.#client.connect();
     this.#draw();
   }
 
   /** The person leaves the page for good. */
   end(): void {
+    this.#beside.close();
     this.#timers.forEach((timer) => clearInterval(timer));
     this.#client.signOut();
     this.#client.destroy();
@@ -167,6 +181,7 @@ export class App {
 
   #draw(): void {
     this.#contacts.show();
+    this.#room.show();
     this.#me.show();
     this.#drawFast();
   }
@@ -218,6 +233,37 @@ export class App {
     );
   }
 
+  /** No code of the page runs and nothing comes through; then it wakes and asks who is there. */
+  #sleep(): void {
+    this.#wire.hold();
+    const session = this.#wire.session;
+    if (session !== undefined) {
+      void deafen(this.#userId, session);
+    }
+    this.#lab.leave("asleep");
+    this.#timeline.add("The machine sleeps. Nothing runs here, and the server hears nothing", "warn");
+    this.#backIn(SLEEP_MS, "Awake: is the old connection still alive?");
+  }
+
+  #lose(): void {
+    this.#wire.hold();
+    this.#lab.leave("lost");
+    this.#timeline.add("A dead spot: nothing gets through, nobody has been told", "warn");
+    this.#backIn(DEAD_SPOT_MS, "The network is back");
+  }
+
+  #backIn(ms: number, text: string): void {
+    setTimeout(() => {
+      if (this.#lab.leaving === "asleep" || this.#lab.leaving === "lost") {
+        this.#timeline.add(text);
+        this.#lab.leave(undefined);
+        this.#wire.mend();
+        // What a browser says when it is back.
+        dispatchEvent(new Event("online"));
+      }
+    }, ms);
+  }
+
   #close(): void {
     this.#client.disconnect();
     this.#left(
@@ -243,6 +289,7 @@ export class App {
     this.#wire.mend();
     this.#lab.leave(undefined);
     this.#watchAll();
+    this.#room.enter();
     this.#client.reconnectNow();
   }
 

@@ -1,5 +1,5 @@
 import type { OwnStatus } from "@presenced/client";
-import { h, icon, setText } from "./dom.js";
+import { h, icon, setText } from "../../common/dom.js";
 import { DEVICE_WORDS } from "./words.js";
 
 const DEVICE_ICONS: Record<string, string> = {

@@ -1,6 +1,6 @@
 import type { OwnStatus, PresenceClient, UserPresence } from "@presenced/client";
 import { Avatar, showDevices } from "./avatar.js";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import type { Roster } from "./roster.js";
 import { nameFromId, statusText, STATUS_WORDS, untilText } from "./words.js";
 

@@ -1,5 +1,5 @@
 import type { CustomStatusChange, PresenceClient } from "@presenced/client";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import { EndPicker } from "./end_picker.js";
 
 const EMOJI: readonly [string, string][] = [

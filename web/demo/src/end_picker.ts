@@ -1,5 +1,5 @@
 import { endOfDay } from "@presenced/client/words";
-import { h } from "./dom.js";
+import { h } from "../../common/dom.js";
 
 const MINUTE = 60_000;
 

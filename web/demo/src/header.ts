@@ -1,5 +1,5 @@
 import type { PresenceClient } from "@presenced/client";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import type { Lab } from "./lab.js";
 import { seconds } from "./words.js";
 
@@ -11,7 +11,12 @@ export class Header {
   readonly #connection = h("span", { class: "pill", role: "status" });
   readonly #health = h("span", { class: "pill" });
 
-  constructor(client: PresenceClient, lab: Lab, onSwitch: () => void) {
+  constructor(
+    client: PresenceClient,
+    lab: Lab,
+    besideButton: HTMLButtonElement,
+    onSwitch: () => void,
+  ) {
     this.#client = client;
     this.#lab = lab;
     this.element = h(
@@ -19,7 +24,12 @@ export class Header {
       {},
       h("h1", {}, h("span", { class: "logo", "aria-hidden": "true" }), "presenced"),
       h("div", { class: "pills" }, this.#connection, this.#health),
-      h("button", { type: "button", class: "quiet", text: "Switch person", onclick: onSwitch }),
+      h(
+        "div",
+        { class: "ways" },
+        besideButton,
+        h("button", { type: "button", class: "quiet", text: "Switch person", onclick: onSwitch }),
+      ),
     );
   }
 
@@ -36,6 +46,12 @@ export class Header {
     const { state, retryAt } = this.#client.connection;
     if (this.#lab.leaving === "dropped") {
       return ["Network dropped", "bad"];
+    }
+    if (this.#lab.leaving === "asleep") {
+      return ["Asleep", "warn"];
+    }
+    if (this.#lab.leaving === "lost") {
+      return ["No network", "warn"];
     }
     if (this.#lab.leaving === "signedOut") {
       return ["Signed out", "warn"];

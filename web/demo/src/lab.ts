@@ -1,9 +1,11 @@
 import type { PresenceClient } from "@presenced/client";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import { seconds } from "./words.js";
 
 export interface LabActions {
   drop(): void;
+  sleep(): void;
+  lose(): void;
   close(): void;
   signOut(): void;
   reconnect(): void;
@@ -12,7 +14,7 @@ export interface LabActions {
 }
 
 /** How the user left, where the user did. */
-export type Leaving = "dropped" | "closed" | "signedOut";
+export type Leaving = "dropped" | "asleep" | "lost" | "closed" | "signedOut";
 
 /** Buttons that lose the connection in each way, and what others see meanwhile. */
 export class Lab {
@@ -20,7 +22,10 @@ export class Lab {
   readonly #client: PresenceClient;
   readonly #bar = h("meter", { min: "0", max: "1", "aria-label": "Time left until offline" });
   readonly #text = h("p", { class: "lease-text", id: "lease" });
-  readonly #buttons: Record<"drop" | "close" | "signOut" | "reconnect", HTMLButtonElement>;
+  readonly #buttons: Record<
+    "drop" | "sleep" | "lose" | "close" | "signOut" | "reconnect",
+    HTMLButtonElement
+  >;
   readonly #actions: LabActions;
   #lastBeatAt = 0;
   #answeredMs: number | undefined;
@@ -33,6 +38,8 @@ export class Lab {
       h("button", { type: "button", onclick: act }, text, h("span", { class: "hint", text: hint }));
     this.#buttons = {
       drop: button("Drop the network without goodbye", "a silent death", actions.drop),
+      sleep: button("Sleep for 10 s", "then the page wakes and asks", actions.sleep),
+      lose: button("Lose the network for 5 s", "a dead spot", actions.lose),
       close: button("Close abruptly", "no bye: the grace begins", actions.close),
       signOut: button("Sign out", "bye: offline at once", actions.signOut),
       reconnect: button("Reconnect", "resumes the session if it lives", actions.reconnect),
@@ -71,15 +78,20 @@ export class Lab {
     const session = this.#client.session;
     const isReady = this.#client.connection.state === "ready";
     const isHere = isReady && this.#leaving === undefined;
-    this.#buttons.drop.disabled = !isHere;
-    this.#buttons.close.disabled = !isHere;
-    this.#buttons.signOut.disabled = !isHere;
-    this.#buttons.reconnect.disabled = isHere;
+    const { reconnect, ...ways } = this.#buttons;
+    Object.values(ways).forEach((button) => (button.disabled = !isHere));
+    reconnect.disabled = isHere;
     const ttlMs = session?.heartbeat.ttlMs ?? 0;
     const silentMs = Date.now() - this.#lastBeatAt;
     switch (this.#leaving?.how) {
       case "dropped":
         this.#tell(silentMs, ttlMs, `No heartbeat for ${seconds(silentMs)}`);
+        break;
+      case "asleep":
+        this.#tell(silentMs, ttlMs, `Asleep, silent for ${seconds(silentMs)}`);
+        break;
+      case "lost":
+        this.#tell(silentMs, ttlMs, `In a dead spot, silent for ${seconds(silentMs)}`);
         break;
       case "closed": {
         const goneMs = Date.now() - this.#leaving.at;

@@ -1,6 +1,6 @@
 import type { DeclaredStatus, PresenceClient } from "@presenced/client";
 import { Avatar } from "./avatar.js";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import { EndPicker } from "./end_picker.js";
 import { DEVICE_WORDS, nameFromId, STATUS_WORDS, untilText } from "./words.js";
 

@@ -1,5 +1,5 @@
 import type { PresenceClient, PrivacyMode, PrivacyRule } from "@presenced/client";
-import { h, setText } from "./dom.js";
+import { h, setText } from "../../common/dom.js";
 import type { Roster } from "./roster.js";
 import { fetchBlocks } from "./server.js";
 

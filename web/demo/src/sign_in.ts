@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h } from "../../common/dom.js";
 
 const SUGGESTIONS: readonly string[] = ["alice", "bob", "carol"];
 

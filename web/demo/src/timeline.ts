@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h } from "../../common/dom.js";
 import { clockTime } from "./words.js";
 
 export type Tone = "plain" | "good" | "warn" | "bad";

@@ -18,6 +18,8 @@ export class Wire {
   /** Sockets that the client has given up while the wire was cut; they stay open and mute. */
   readonly #orphans = new Set<TransportConnection>();
   #isCut = false;
+  /** What waits while the wire is held, in both directions. */
+  #held: (() => void)[] | undefined;
 
   /** The session that the last `welcome` named. */
   #session: string | undefined;
@@ -38,8 +40,16 @@ export class Wire {
     this.#isCut = true;
   }
 
+  /** Nothing passes for a while, and nothing is lost: a machine that sleeps, a dead spot. */
+  hold(): void {
+    this.#held ??= [];
+  }
+
   mend(): void {
     this.#isCut = false;
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    held.forEach((pass) => pass());
     for (const orphan of this.#orphans) {
       orphan.close();
     }
@@ -51,33 +61,39 @@ export class Wire {
       return { send: () => {}, close: () => {} };
     }
     const connection = this.#open(url, subprotocol, {
-      opened: () => this.#isCut || handlers.opened(),
-      received: (text) => {
-        if (!this.#isCut) {
+      opened: () => this.#pass(() => handlers.opened()),
+      received: (text) =>
+        this.#pass(() => {
           const message = JSON.parse(text) as { type: string; sessionId?: string };
           this.#session = message.sessionId ?? this.#session;
           this.#events.received(message.type);
           handlers.received(text);
-        }
-      },
-      closed: (code, reason) => this.#isCut || handlers.closed(code, reason),
+        }),
+      closed: (code, reason) => this.#pass(() => handlers.closed(code, reason)),
     });
     return {
-      send: (text) => {
-        if (!this.#isCut) {
+      send: (text) =>
+        this.#pass(() => {
           this.#events.sent(typeOf(text));
           connection.send(text);
-        }
-      },
-      close: (code) => {
+        }),
+      close: () => {
         if (this.#isCut) {
           this.#orphans.add(connection);
         } else {
-          connection.close(code);
+          connection.close();
         }
       },
     };
   };
+
+  #pass(deliver: () => void): void {
+    if (this.#held !== undefined) {
+      this.#held.push(deliver);
+    } else if (!this.#isCut) {
+      deliver();
+    }
+  }
 }
 
 function typeOf(text: string): string {

@@ -1,0 +1,1 @@
+export declare function bundle(format: "es" | "cjs", write?: boolean): Promise<string>;

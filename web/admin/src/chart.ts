@@ -1,0 +1,107 @@
+import uPlot from "uplot";
+import { h, setText } from "../../common/dom.js";
+import type { Line, Look } from "./watcher.js";
+
+const HEIGHT = 150;
+const COLOURS = ["--accent", "--online", "--away", "--busy", "--none"];
+
+/** One chart in a card, drawn over the last ten minutes. Says so where there is nothing to draw. */
+export class Chart {
+  readonly element: HTMLElement;
+  readonly #lines: readonly Line[];
+  readonly #unit: string;
+  readonly #place = h("div", { class: "plot", "aria-hidden": "true" });
+  readonly #now = h("p", { class: "now" });
+  readonly #nothing: HTMLElement;
+  #plot: uPlot | undefined;
+  #theme = "";
+
+  constructor(title: string, unit: string, lines: readonly Line[], missing: string) {
+    this.#lines = lines;
+    this.#unit = unit;
+    this.#nothing = h("p", { class: "hint nothing", text: missing });
+    this.element = h(
+      "section",
+      { class: "card chart" },
+      h("h3", {}, title, h("span", { class: "hint", text: unit ? ` ${unit}` : "" })),
+      this.#now,
+      this.#place,
+      this.#nothing,
+    );
+  }
+
+  draw(looks: readonly Look[]): void {
+    const values = this.#lines.map(({ read }) =>
+      looks.map((look, index) => read(look, looks[index - 1]) ?? null),
+    );
+    const isEmpty = values.every((line) => line.every((value) => value === null));
+    this.#nothing.hidden = !isEmpty;
+    this.#place.hidden = this.#now.hidden = isEmpty;
+    if (isEmpty) {
+      return;
+    }
+    const latest = this.#lines.map(({ label }, index) => {
+      const value = values[index]?.filter((one) => one !== null).at(-1);
+      return value === undefined || value === null ? "" : `${label} ${format(value)}`;
+    });
+    setText(this.#now, latest.filter(Boolean).join(" · "));
+    this.#makePlot();
+    this.#plot?.setData([looks.map(({ at }) => at), ...values] as uPlot.AlignedData);
+  }
+
+  /** Fits the width, and takes on the colours of a theme that was switched. */
+  #makePlot(): void {
+    const style = getComputedStyle(this.element);
+    const width = this.#place.clientWidth;
+    const theme = style.getPropertyValue("background-color");
+    if (this.#plot && this.#theme === theme) {
+      if (this.#plot.width !== width) {
+        this.#plot.setSize({ width, height: HEIGHT });
+      }
+      return;
+    }
+    this.#theme = theme;
+    this.#plot?.destroy();
+    const axis = { stroke: style.color, grid: { stroke: resolved(this.element, "--line") }, ticks: { show: false } };
+    this.#plot = new uPlot(
+      {
+        width,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { show: false },
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+        axes: [
+          { ...axis, size: 28 },
+          { ...axis, size: 52, values: (_plot, ticks) => ticks.map(format) },
+        ],
+        series: [
+          {},
+          ...this.#lines.map(({ label }, index) => ({
+            label: `${label} ${this.#unit}`,
+            stroke: resolved(this.element, COLOURS[index % COLOURS.length] as string),
+            width: 2,
+            points: { show: false },
+          })),
+        ],
+      },
+      [[]],
+      this.#place,
+    );
+  }
+}
+
+/** A canvas cannot read `light-dark()`; the browser says what it comes to. */
+function resolved(element: HTMLElement, name: string): string {
+  const probe = h("span");
+  probe.style.color = `var(${name})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+
+export function format(value: number): string {
+  return compact.format(value);
+}

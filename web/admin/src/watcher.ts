@@ -1,0 +1,103 @@
+import type { Api, Stats } from "./api.js";
+import { bucketsOf, quantile, rate, readMetrics, sumOf, type Sample } from "./metrics.js";
+
+const EVERY_MS = 2_000;
+/** Ten minutes. */
+const MOST_LOOKS = 300;
+
+export interface Look {
+  /** Seconds since the epoch. */
+  readonly at: number;
+  readonly stats: Stats | undefined;
+  readonly metrics: readonly Sample[] | undefined;
+  readonly readiness: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Looks at the server every 2 s while the page is shown, and keeps what it saw for ten minutes. */
+export class Watcher {
+  readonly looks: Look[] = [];
+  readonly #api: Api;
+  readonly #onLook: (error: Error | undefined) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isEnded = false;
+
+  constructor(api: Api, onLook: (error: Error | undefined) => void) {
+    this.#api = api;
+    this.#onLook = onLook;
+  }
+
+  async start(): Promise<void> {
+    if (document.visibilityState === "visible") {
+      await this.#look();
+    }
+    if (!this.#isEnded) {
+      this.#timer = setTimeout(() => void this.start(), EVERY_MS);
+    }
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+  }
+
+  get last(): Look | undefined {
+    return this.looks.at(-1);
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const [stats, text, readiness] = await Promise.all([
+        this.#api.find(this.#api.get<Stats>("v1/stats")),
+        this.#api.find(this.#api.text("metrics")),
+        this.#api.find(this.#api.get<Record<string, unknown>>("readyz")),
+      ]);
+      const metrics = text === undefined ? undefined : readMetrics(text);
+      this.looks.push({ at: Date.now() / 1000, stats, metrics, readiness });
+      this.looks.splice(0, this.looks.length - MOST_LOOKS);
+      this.#onLook(undefined);
+    } catch (error) {
+      this.#onLook(error as Error);
+    }
+  }
+}
+
+/** A line of a chart: what it shows at a look, knowing the one before. */
+export interface Line {
+  readonly label: string;
+  readonly read: (look: Look, before: Look | undefined) => number | undefined;
+}
+
+/** From `/v1/stats`. */
+export function counted(label: string, read: (stats: Stats) => number | undefined): Line {
+  return { label, read: ({ stats }) => stats && read(stats) };
+}
+
+/** The value of a gauge, summed over its labels. */
+export function gauge(label: string, name: RegExp): Line {
+  return { label, read: ({ metrics }) => metrics && sumOf(metrics, name) };
+}
+
+/** The growth of a counter a second. */
+export function perSecond(label: string, name: RegExp): Line {
+  return {
+    label,
+    read: (look, before) =>
+      before?.metrics &&
+      look.metrics &&
+      rate(sumOf(before.metrics, name), sumOf(look.metrics, name), look.at - before.at),
+  };
+}
+
+/** A quantile of a histogram in seconds, in milliseconds. */
+export function quantileMs(label: string, name: RegExp, share: number): Line {
+  return {
+    label,
+    read(look, before) {
+      if (!before?.metrics || !look.metrics) {
+        return undefined;
+      }
+      const seconds = quantile(bucketsOf(before.metrics, name), bucketsOf(look.metrics, name), share);
+      return seconds === undefined ? undefined : seconds * 1_000;
+    },
+  };
+}
