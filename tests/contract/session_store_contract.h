@@ -18,6 +18,7 @@ namespace presence::testing {
 ///   void pass(Millis)                       lets time pass
 ///   std::vector<PresenceEventRef> events()  what was published so far, in order
 ///   void set_unavailable(bool)
+///   kSlack                                  how exact its time is
 template <class Adapter>
 class SessionStoreContract : public ::testing::Test {
 protected:
@@ -126,9 +127,9 @@ TYPED_TEST_P(SessionStoreContract, OnlyACommitThatSucceedsIsPublished) {
 
 TYPED_TEST_P(SessionStoreContract, ARecordWithoutSessionsGoesWhenItsTimeIsOver) {
     ASSERT_EQ(this->commit(this->user_, 0, this->record(1)).value(), CommitOutcome::committed);
-    this->adapter_.pass(this->kKeep - Millis{1});
+    this->adapter_.pass(this->kKeep - TypeParam::kSlack);
     EXPECT_NE(this->load(this->user_), nullptr);
-    this->adapter_.pass(Millis{1});
+    this->adapter_.pass(TypeParam::kSlack);
     EXPECT_EQ(this->load(this->user_), nullptr);
     EXPECT_EQ(this->commit(this->user_, 1, this->record(2)).value(), CommitOutcome::conflict);
     EXPECT_EQ(this->commit(this->user_, 0, this->record(1)).value(), CommitOutcome::committed);
@@ -138,9 +139,9 @@ TYPED_TEST_P(SessionStoreContract, TheTimeCountsFromTheLastCommit) {
     ASSERT_EQ(this->commit(this->user_, 0, this->record(1)).value(), CommitOutcome::committed);
     this->adapter_.pass(this->kKeep / 2);
     ASSERT_EQ(this->commit(this->user_, 1, this->record(2)).value(), CommitOutcome::committed);
-    this->adapter_.pass(this->kKeep - Millis{1});
+    this->adapter_.pass(this->kKeep - TypeParam::kSlack);
     EXPECT_NE(this->load(this->user_), nullptr);
-    this->adapter_.pass(Millis{1});
+    this->adapter_.pass(TypeParam::kSlack);
     EXPECT_EQ(this->load(this->user_), nullptr);
 }
 

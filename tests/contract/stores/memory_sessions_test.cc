@@ -41,6 +41,8 @@ private:
 
 class MemoryAdapter {
 public:
+    static constexpr Millis kSlack{1};
+
     SessionStore& store(int thread) { return thread == 0 ? first_ : second_; }
     template <class T>
     T run(Task<T> task) {

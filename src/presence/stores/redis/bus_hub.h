@@ -1,0 +1,113 @@
+#pragma once
+
+#include "presence/base/task.h"
+#include "presence/stores/redis/codec.h"
+#include "presence/stores/redis/probes.h"
+#include "presence/stores/redis/redis_bus.h"
+#include "presence/stores/redis/subscriber.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence {
+
+/// The node's part of the bus: who watches whom, on the store's thread. For redis_bus.cc.
+class RedisBus::Hub final : public std::enable_shared_from_this<Hub>,
+                            private redis::Subscriber::Sink,
+                            private redis::Probes::Sink,
+                            private redis::Client::Listener {
+public:
+    using Subscribed = Completion<Result<bool>>::Done;
+
+    Hub(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
+        std::uint64_t seed);
+
+    // Any thread.
+    RedisBusCounters counters;
+    const redis::Keys& keys;
+    const std::vector<Scheduler*> threads;
+    [[nodiscard]] redis::StoreThread& store() const { return client_.thread(); }
+
+    /// Where to deliver, one an endpoint thread; called on that thread. Set before `begin`.
+    struct Outlet {
+        std::function<void(const PresenceEventRef&)> presence;
+        std::function<void(const redis::ProfileChanged&)> profile;
+        std::function<void(const SignalRef&)> signal;
+        std::function<void(const PartitionSet&)> gap;
+        std::function<void(const SessionTaken&)> taken;
+    };
+    std::vector<Outlet> outlets;
+
+    // The store's thread.
+    void begin();
+    void end();
+    void subscribe(std::size_t thread, std::vector<UserId> users, Subscribed done);
+    void unsubscribe(std::size_t thread, const UserId& user);
+    void publish(PresenceEventRef event, std::string message);
+    void publish_profile(redis::ProfileChanged change);
+    void publish_signal(SignalRef signal);
+    void publish_here(const PresenceEventRef& event);
+    void publish_taken(SessionTaken taken);
+    void set_node(NodeId node);
+
+private:
+    struct Interest {
+        std::uint64_t threads = 0;  ///< One bit each; 0: lingers.
+    };
+    /// One call of subscribe that waits for channels.
+    struct Waiter {
+        std::size_t thread = 0;
+        std::vector<std::string> channels;
+        std::size_t missing = 0;
+        std::optional<Subscribed> done;
+        Scheduler::TimerId timer{};
+    };
+
+    void on_message(std::string_view channel, std::string_view payload) override;
+    void on_in_force(std::string_view channel) override;
+    void on_healed(std::uint32_t partition) override;
+    void send_probe(std::uint32_t partition) override;
+    void on_silence(std::uint32_t partition) override;
+    void on_servers_changed() override;
+
+    void answer(Waiter& waiter, Result<bool> result);
+    void give_up(const std::shared_ptr<Waiter>& waiter);
+    void send(std::string channel, std::string message, UniqueFunction<void()> not_sent);
+    void signal_nodes(const SignalRef& signal, std::string_view head);
+    void deliver_home(const UserId& user, UniqueFunction<void(Outlet&)> what);
+    void distribute(const PresenceEventRef& event);
+    void deliver_soon(std::size_t thread, UniqueFunction<void(Outlet&)> what);
+    void flush();
+    void drop_lingering();
+    void take_probe(std::uint32_t partition, const std::string& incarnation);
+    void shake();
+    void gather();
+    void tell_gathered();
+
+    redis::Client& client_;
+    std::optional<redis::Subscriber> subscriber_;
+    std::optional<redis::Probes> probes_;
+    std::uint64_t seed_;
+    NodeId node_;  ///< None yet, or alone.
+    boost::unordered_flat_map<UserId, Interest, IdHash, IdEqual> interests_;
+    boost::unordered_flat_map<std::string, std::vector<std::shared_ptr<Waiter>>> waiting_;
+    std::deque<std::pair<MonoTime, UserId>> lingering_;
+    std::vector<std::vector<UniqueFunction<void(Outlet&)>>> deliveries_;  ///< By thread.
+    bool flush_asked_ = false;
+    // To be told soon, as many partitions change together.
+    PartitionSet healed_;
+    std::size_t newly_shaken_ = 0;  ///< Not yet logged.
+    bool gathering_ = false;
+    std::vector<std::string> incarnations_;  ///< By partition; empty: not known yet.
+    std::vector<std::string> run_ids_;       ///< Of its master.
+    Scheduler::TimerId linger_timer_{};
+};
+
+}  // namespace presence

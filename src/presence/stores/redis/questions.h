@@ -1,0 +1,24 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/stores/redis/command_link.h"
+#include "presence/stores/redis/keys.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace presence::redis {
+
+/// Records that one command asks for, and where their answers belong.
+struct Question {
+    Command command;
+    std::vector<std::size_t> places;
+};
+
+/// As few commands as the slots allow: `word` and then the names of the records, or for a script
+/// their number and the names.
+[[nodiscard]] std::vector<Question> questions_for(const std::vector<UserId>& users,
+                                                  const Keys& keys, const RedisConfig& config,
+                                                  const char* word, const Script* script = nullptr);
+
+}  // namespace presence::redis

@@ -1,0 +1,139 @@
+#include "presence/stores/redis/redis_bus.h"
+
+#include "presence/base/assert.h"
+#include "presence/stores/redis/bus_hub.h"
+
+#include <atomic>
+#include <future>
+#include <utility>
+
+namespace presence {
+
+class RedisBus::Endpoint final : public PresenceBus {
+public:
+    Endpoint(std::shared_ptr<Hub> hub, std::size_t index) : hub_(std::move(hub)), index_(index) {}
+
+    void set_receiver(Receiver* receiver) override { receiver_ = receiver; }
+    [[nodiscard]] Receiver* receiver() const { return receiver_; }
+
+    [[nodiscard]] Task<Result<bool>> subscribe(std::vector<UserId> users) override {
+        if (users.empty()) {
+            co_return true;
+        }
+        Completion<Result<bool>> in_force([&](Completion<Result<bool>>::Done done) {
+            hub_->store().post([hub = hub_, index = index_, users = std::move(users),
+                                done = std::move(done)]() mutable {
+                hub->subscribe(index, std::move(users), std::move(done));
+            });
+        });
+        Result<bool> subscribed = co_await in_force;
+        co_return subscribed;
+    }
+    void unsubscribe(const UserId& user) override {
+        hub_->store().post([hub = hub_, index = index_, user] { hub->unsubscribe(index, user); });
+    }
+    void publish(PresenceEventRef event) override {
+        PRESENCE_ASSERT(event);
+        std::string message = redis::encode(*event);
+        hub_->store().post(
+            [hub = hub_, event = std::move(event), message = std::move(message)]() mutable {
+                hub->publish(std::move(event), std::move(message));
+            });
+    }
+    void publish_here(PresenceEventRef event) override {
+        PRESENCE_ASSERT(event);
+        hub_->store().post([hub = hub_, event = std::move(event)] { hub->publish_here(event); });
+    }
+    void publish_session_taken(SessionTaken taken) override {
+        hub_->store().post([hub = hub_, taken = std::move(taken)]() mutable {
+            hub->publish_taken(std::move(taken));
+        });
+    }
+    void publish_profile_changed(const UserId& user, std::uint64_t revision) override {
+        hub_->store().post([hub = hub_, user, revision] {
+            hub->publish_profile({user, revision});
+        });
+    }
+    void publish_signal(SignalRef signal) override {
+        PRESENCE_ASSERT(signal);
+        hub_->store().post([hub = hub_, signal = std::move(signal)]() mutable {
+            hub->publish_signal(std::move(signal));
+        });
+    }
+
+private:
+    std::shared_ptr<Hub> hub_;
+    std::size_t index_;
+    Receiver* receiver_ = nullptr;
+};
+
+RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
+                   std::uint64_t seed) {
+    constexpr std::size_t kBits = 64;
+    PRESENCE_ASSERT(!threads.empty() && threads.size() <= kBits);
+    hub_ = std::make_shared<Hub>(client, keys, std::move(threads), seed);
+    for (std::size_t index = 0; index < hub_->threads.size(); ++index) {
+        endpoints_.push_back(std::make_unique<Endpoint>(hub_, index));
+        Endpoint* const endpoint = endpoints_.back().get();
+        hub_->outlets[index].presence = [endpoint](const PresenceEventRef& event) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_presence(event);
+            }
+        };
+        hub_->outlets[index].profile = [endpoint](const redis::ProfileChanged& change) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_profile_changed(change.user, change.revision);
+            }
+        };
+        hub_->outlets[index].signal = [endpoint](const SignalRef& signal) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_signal(signal);
+            }
+        };
+        hub_->outlets[index].taken = [endpoint](const SessionTaken& taken) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_session_taken(taken);
+            }
+        };
+    }
+    client.thread().post([hub = hub_] { hub->begin(); });
+}
+
+RedisBus::~RedisBus() {
+    auto ended = std::make_shared<std::promise<void>>();
+    std::future<void> over = ended->get_future();
+    auto done_there = std::make_shared<std::atomic<bool>>(false);
+    hub_->store().post([hub = hub_, done_there, done = std::move(ended)]() mutable {
+        hub->end();
+        *done_there = true;
+        done->set_value();
+    });
+    over.wait();  // Broken, and so over, if the thread has stopped: then nobody else is there.
+    if (!*done_there) {
+        hub_->end();
+    }
+}
+
+PresenceBus& RedisBus::endpoint(std::size_t index) {
+    PRESENCE_ASSERT(index < endpoints_.size());
+    return *endpoints_[index];
+}
+
+std::size_t RedisBus::home_of(const UserId& user) const noexcept {
+    return IdHash{}(user) % endpoints_.size();
+}
+
+void RedisBus::set_gap_handler(std::size_t index,
+                               std::function<void(const PartitionSet&)> handler) {
+    hub_->outlets[index].gap = std::move(handler);
+}
+
+void RedisBus::set_node(NodeId node) {
+    hub_->store().post([hub = hub_, node] { hub->set_node(node); });
+}
+
+const RedisBusCounters& RedisBus::counters() const noexcept {
+    return hub_->counters;
+}
+
+}  // namespace presence

@@ -1,0 +1,171 @@
+#include "presence/stores/redis/redis_sessions.h"
+
+#include "presence/base/assert.h"
+#include "presence/base/log.h"
+#include "presence/stores/redis/codec.h"
+#include "presence/stores/redis/questions.h"
+#include "presence/stores/redis/scripts.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace presence {
+
+using redis::Command;
+using redis::Reply;
+using redis::ReplyView;
+
+namespace {
+
+/// Whether somebody is there who is not in grace: such a commit needs memory; all others give some
+/// free, and must go through also when memory is short.
+bool is_ending(const UserRecord& record) {
+    return std::ranges::all_of(
+        record.sessions, [](const Session& session) { return session.grace_until.has_value(); });
+}
+
+CommitOutcome outcome_of(std::int64_t number) {
+    constexpr std::int64_t kFenced = 2;
+    return number == 1         ? CommitOutcome::committed
+           : number == kFenced ? CommitOutcome::fenced
+                               : CommitOutcome::conflict;
+}
+
+}  // namespace
+
+/// Commits that one command makes, and where their outcomes belong.
+struct RedisSessionStore::Writing {
+    Command command;
+    std::vector<std::string> values;  ///< What follows the keys.
+    std::vector<std::size_t> places;
+    bool all_end = true;
+};
+
+Task<Result<std::vector<UserRecordRef>>> RedisSessionStore::load(std::vector<UserId> users) {
+    std::vector<redis::Question> questions =
+        redis::questions_for(users, keys_, client_.config(), "MGET");
+    std::vector<Command> commands;
+    commands.reserve(questions.size());
+    for (redis::Question& question : questions) {
+        commands.push_back(std::move(question.command));
+    }
+    std::vector<UserRecordRef> records(users.size());
+    std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (!answers[i]) {
+            co_return answers[i].error();
+        }
+        const ReplyView values = answers[i]->view();
+        const std::vector<std::size_t>& places = questions[i].places;
+        if (values.size() != places.size()) {
+            co_return Error{ErrorCode::internal, "MGET answered another number of keys", 0, 0};
+        }
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            Result<UserRecordRef> record = redis::decode_record(values[k].text());
+            if (!record) {
+                log::error("redis_record_unreadable", "{}: {}", log::quoted(users[places[k]].text),
+                           record.error().message);
+                co_return record.error();
+            }
+            records[places[k]] = std::move(*record);
+        }
+    }
+    co_return records;
+}
+
+std::vector<RedisSessionStore::Writing> RedisSessionStore::writings_for(
+    const std::vector<Commit>& commits) const {
+    std::vector<Writing> writings;
+    std::map<std::uint32_t, std::size_t> open;  // Partition to the command that still has room.
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+        const Commit& commit = commits[i];
+        PRESENCE_ASSERT(commit.record && commit.record->commit > commit.expected);
+        PRESENCE_ASSERT(!commit.event || commit.event->user == commit.user);
+        const std::uint32_t partition = keys_.partition_of(commit.user);
+        const auto [found, fresh] = open.try_emplace(partition, 0);
+        if (fresh || writings[found->second].places.size() >= client_.config().commits_at_once) {
+            found->second = writings.size();
+            Writing& writing = writings.emplace_back();
+            writing.command.slot = keys_.slot(partition);
+            writing.command.arguments = {"", keys_.tombstone(partition, node_)};
+            writing.values = {keys_.index_head(partition), std::to_string(kIndexStays.count())};
+        }
+        Writing& writing = writings[found->second];
+        const UserRecord& record = *commit.record;
+        const Millis life =
+            record.sessions.empty() ? commit.keep : std::max(commit.keep, kWithSessions);
+        writing.places.push_back(i);
+        writing.all_end = writing.all_end && is_ending(record);
+        writing.command.arguments.push_back(keys_.record(commit.user));
+        writing.values.push_back(commit.expected == 0 ? std::string()
+                                                      : redis::commit_bytes(commit.expected));
+        writing.values.push_back(redis::encode(record));
+        writing.values.push_back(std::to_string(std::max<std::int64_t>(life.count(), 1)));
+        writing.values.push_back(commit.user.text);
+        writing.values.push_back(commit.event ? keys_.channel(commit.user) : std::string());
+        writing.values.push_back(commit.event ? redis::encode(*commit.event) : std::string());
+    }
+    for (Writing& writing : writings) {
+        std::vector<std::string>& arguments = writing.command.arguments;
+        arguments.front() = std::to_string(arguments.size() - 1);
+        arguments.insert(arguments.end(), std::make_move_iterator(writing.values.begin()),
+                         std::make_move_iterator(writing.values.end()));
+        writing.command.script =
+            writing.all_end ? &redis::ending_script() : &redis::commit_script();
+    }
+    return writings;
+}
+
+Task<Result<std::vector<CommitOutcome>>> RedisSessionStore::commit_many(
+    std::vector<Commit> commits) {
+    std::vector<Writing> writings = writings_for(commits);
+    std::vector<Command> commands;
+    commands.reserve(writings.size());
+    for (Writing& writing : writings) {
+        commands.push_back(std::move(writing.command));
+    }
+    std::vector<CommitOutcome> outcomes(commits.size(), CommitOutcome::conflict);
+    std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (!answers[i]) {
+            co_return answers[i].error();
+        }
+        const ReplyView numbers = answers[i]->view();
+        const std::vector<std::size_t>& places = writings[i].places;
+        if (numbers.size() != places.size()) {
+            co_return Error{ErrorCode::internal, "the script answered another number", 0, 0};
+        }
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            outcomes[places[k]] = outcome_of(numbers[k].integer());
+        }
+    }
+    co_return outcomes;
+}
+
+Task<Result<CommitOutcome>> RedisSessionStore::commit(Commit commit) {
+    std::vector<Commit> one;
+    one.push_back(std::move(commit));
+    Result<std::vector<CommitOutcome>> outcomes = co_await commit_many(std::move(one));
+    if (!outcomes) {
+        co_return outcomes.error();
+    }
+    co_return outcomes->front();
+}
+
+Task<Result<bool>> RedisSessionStore::erase(UserId user) {
+    const std::uint32_t partition = keys_.partition_of(user);
+    Command command;
+    command.slot = keys_.slot(partition);
+    command.script = &redis::erase_script();
+    command.repeatable = true;
+    command.arguments = {"1", keys_.record(user), keys_.index_head(partition), user.text};
+    Result<Reply> answer = co_await client_.call(home_, std::move(command));
+    if (!answer) {
+        co_return answer.error();
+    }
+    co_return true;
+}
+
+}  // namespace presence

@@ -1,0 +1,212 @@
+#include "presence/stores/redis/scripts.h"
+
+#include <string>
+
+namespace presence::redis {
+
+namespace {
+
+// `head` gives what stands before the rest of a record: counter, and names of nodes.
+constexpr const char* kHead = R"lua(
+local function head(key)
+  local bytes = redis.pcall('GETRANGE', key, 0, 17)
+  if type(bytes) ~= 'string' or #bytes < 10 then return '', '' end
+  local format, count = string.byte(bytes, 1), string.byte(bytes, 10)
+  if format < 1 or format >= 32 then return '', '' end
+  if count > 1 then bytes = redis.call('GETRANGE', key, 0, 9 + 8 * count) end
+  return string.sub(bytes, 2, 9), bytes
+end
+local function nodes(bytes)
+  local found = {}
+  if #bytes < 10 then return found end
+  for i = 0, string.byte(bytes, 10) - 1 do
+    local name = string.sub(bytes, 11 + 8 * i, 18 + 8 * i)
+    if #name == 8 then found[name] = true end
+  end
+  return found
+end
+local function hex(name)
+  return (string.gsub(name, '.', function(c) return string.format('%02x', string.byte(c)) end))
+end
+)lua";
+
+constexpr const char* kCommit = R"lua(
+local outcomes = {}
+local buried = redis.call('EXISTS', KEYS[1]) == 1
+for i = 2, #KEYS do
+  local key, at = KEYS[i], 2 + 6 * (i - 2)
+  local expected, record, ttl = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local current, bytes = head(key)
+  if buried then
+    outcomes[i - 1] = 2
+  elseif current ~= expected then
+    outcomes[i - 1] = 0
+  else
+    local before, after = {}, nodes(record)
+    if current ~= '' then before = nodes(bytes) end
+    redis.call('SET', key, record, 'PX', ttl)
+    for name in pairs(before) do
+      if not after[name] then redis.call('LREM', ARGV[1] .. hex(name), 1, ARGV[at + 4]) end
+    end
+    for name in pairs(after) do
+      local index = ARGV[1] .. hex(name)
+      if not before[name] then redis.call('RPUSH', index, ARGV[at + 4]) end
+      redis.call('PEXPIRE', index, ARGV[2])
+    end
+    if ARGV[at + 5] ~= '' then redis.call('SPUBLISH', ARGV[at + 5], ARGV[at + 6]) end
+    outcomes[i - 1] = 1
+  end
+end
+return outcomes
+)lua";
+
+constexpr const char* kErase = R"lua(
+local current, bytes = head(KEYS[1])
+if current ~= '' then
+  for name in pairs(nodes(bytes)) do redis.call('LREM', ARGV[1] .. hex(name), 1, ARGV[2]) end
+end
+return redis.call('DEL', KEYS[1])
+)lua";
+
+constexpr const char* kHeads = R"lua(#!lua flags=no-writes
+local heads = {}
+for i, key in ipairs(KEYS) do
+  local bytes = redis.pcall('GETRANGE', key, 0, 9)
+  heads[i] = type(bytes) == 'string' and bytes or ''
+end
+return heads
+)lua";
+
+constexpr const char* kUsers = R"lua(#!lua flags=allow-oom
+local users = redis.call('LRANGE', KEYS[1], 0, ARGV[1] - 1)
+local found = {}
+for _, user in ipairs(users) do
+  if redis.call('EXISTS', ARGV[2] .. user) == 1 then
+    found[#found + 1] = user
+  else
+    redis.call('LREM', KEYS[1], 1, user)
+  end
+end
+return { #users, found }
+)lua";
+
+// One line a node: renewed_at, ttl, leaving, burnt, settled, asserted.
+constexpr const char* kLease = R"lua(#!lua flags=allow-oom
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local mine = redis.call('HGET', KEYS[1], ARGV[1])
+if mine and string.match(mine, '^%d+ %d+ %d 1') then return {} end
+redis.call('HSETNX', KEYS[1], 'life', ARGV[5])
+redis.call('HSET', KEYS[1], ARGV[1],
+           string.format('%.0f %s %s 0 0 %s', now, ARGV[2], ARGV[3], ARGV[4]))
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+local all = redis.call('HGETALL', KEYS[1])
+local answer = { string.format('%.0f', now) }
+for i = 1, #all, 2 do
+  local renewed = tonumber(string.match(all[i + 1], '^%d+'))
+  if all[i] ~= 'life' and renewed and renewed + ARGV[6] < now then
+    redis.call('HDEL', KEYS[1], all[i])
+  else
+    answer[#answer + 1], answer[#answer + 2] = all[i], all[i + 1]
+  end
+end
+return answer
+)lua";
+
+constexpr const char* kBurn = R"lua(#!lua flags=allow-oom
+local entry = redis.call('HGET', KEYS[1], ARGV[1])
+if entry then
+  redis.call('HSET', KEYS[1], ARGV[1], (string.gsub(entry, '^(%d+ %d+ %d) %d', '%1 1')))
+end
+return 1
+)lua";
+
+constexpr const char* kForget = R"lua(#!lua flags=allow-oom
+local entry = redis.call('HGET', KEYS[1], ARGV[1])
+if not entry then return 1 end
+if string.match(entry, '^%d+ %d+ %d 1') then
+  redis.call('HSET', KEYS[1], ARGV[1], (string.gsub(entry, '^(%d+ %d+ %d 1) %d', '%1 1')))
+else
+  redis.call('HDEL', KEYS[1], ARGV[1])
+end
+return 1
+)lua";
+
+constexpr const char* kDeployment = R"lua(#!lua
+local there = redis.call('GET', KEYS[1])
+if not there then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return ARGV[1]
+end
+if there == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return there
+)lua";
+
+constexpr const char* kProbe = R"lua(#!lua flags=allow-oom
+local life = redis.call('GET', KEYS[1])
+if life then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+else
+  life = ARGV[1]
+  redis.call('SET', KEYS[1], life, 'PX', ARGV[2])
+end
+redis.call('SPUBLISH', ARGV[3], ARGV[4] .. life)
+return 1
+)lua";
+
+const char* const kPlain = "#!lua";
+const char* const kAllowOom = "#!lua flags=allow-oom";
+
+}  // namespace
+
+const Script& commit_script() {
+    static const Script script(std::string(kPlain) + kHead + kCommit);
+    return script;
+}
+
+const Script& ending_script() {
+    static const Script script(std::string(kAllowOom) + kHead + kCommit);
+    return script;
+}
+
+const Script& erase_script() {
+    static const Script script(std::string(kAllowOom) + kHead + kErase);
+    return script;
+}
+
+const Script& heads_script() {
+    static const Script script{std::string(kHeads)};
+    return script;
+}
+
+const Script& users_script() {
+    static const Script script{std::string(kUsers)};
+    return script;
+}
+
+const Script& lease_script() {
+    static const Script script{std::string(kLease)};
+    return script;
+}
+
+const Script& burn_script() {
+    static const Script script{std::string(kBurn)};
+    return script;
+}
+
+const Script& forget_script() {
+    static const Script script{std::string(kForget)};
+    return script;
+}
+
+const Script& deployment_script() {
+    static const Script script{std::string(kDeployment)};
+    return script;
+}
+
+const Script& probe_script() {
+    static const Script script{std::string(kProbe)};
+    return script;
+}
+
+}  // namespace presence::redis

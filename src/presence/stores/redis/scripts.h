@@ -1,0 +1,62 @@
+#pragma once
+
+#include "presence/stores/redis/command_link.h"
+
+namespace presence::redis {
+
+// Everything that a script touches is in the slot of its first key. Channels are no keys to the
+// server, which therefore does not check them. What is at a record's key and not ours counts as no
+// record.
+
+/// For each of some records of one partition: compares the commit counter, writes with a TTL, keeps
+/// the indices of the nodes, and publishes.
+///
+///     KEYS  tombstone of the node that commits, records
+///     ARGV  head of the indices' names, their TTL in ms; then for each record: expected counter (8
+///           bytes; empty: no record), record, TTL in ms, user, channel (empty: tell nobody),
+///           message
+///
+/// One number for each: 1 done, 0 the counter is another, 2 the node is buried.
+[[nodiscard]] const Script& commit_script();
+/// The same where memory is short: for what gives memory free.
+[[nodiscard]] const Script& ending_script();
+
+/// KEYS record; ARGV head of the indices' names, user.
+[[nodiscard]] const Script& erase_script();
+
+/// KEYS records. What stands before the nodes of each; nothing where there is none.
+[[nodiscard]] const Script& heads_script();
+
+/// The first users of an index, without those whose records are gone, which it drops.
+///
+///     KEYS  index           ARGV  how many, head of the records' names
+///
+/// How many it looked at, and the users.
+[[nodiscard]] const Script& users_script();
+
+/// Takes or renews a lease.
+///
+///     KEYS  nodes           ARGV  node, ttl in ms, leaving (0, 1), asserted, life of the store if
+///     it
+///                                 has none, how long in ms what is not renewed stays known
+///
+/// Nothing: the name is burnt. Else the time of the server in ms, then names and entries.
+[[nodiscard]] const Script& lease_script();
+/// KEYS nodes; ARGV node. Its lease is not renewed any more.
+[[nodiscard]] const Script& burn_script();
+/// KEYS nodes; ARGV node. It is known no more; if its name is burnt, that stays.
+[[nodiscard]] const Script& forget_script();
+
+/// Writes down what all nodes must agree on if nobody has, and keeps it.
+///
+///     KEYS  deployment      ARGV  what this node has, TTL in ms
+///
+/// What stands there now.
+[[nodiscard]] const Script& deployment_script();
+
+/// Begins an incarnation if there is none, keeps it, and tells it on the partition's channel.
+///
+///     KEYS  incarnation     ARGV  a new one, TTL in ms, channel, what stands before it in a probe
+[[nodiscard]] const Script& probe_script();
+
+}  // namespace presence::redis

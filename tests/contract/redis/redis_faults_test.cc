@@ -1,0 +1,309 @@
+// One real server that is stopped, paused, locked and emptied.
+
+#include "contract/redis/redis_node.h"
+#include "contract/redis/redis_server.h"
+#include "contract/session_store_contract.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace presence::testing {
+
+namespace {
+
+const UserId kAda("ada");
+
+TEST(RedisFaults, FO_069_FO_071_WhatIsStoredTwiceUnderANastyIdStaysApart) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    const std::vector<UserId> ids = nasty_ids();
+    ASSERT_TRUE(node.subscribe(ids));
+    for (const UserId& id : ids) {
+        ASSERT_EQ(node.commit(id, 1).value(), CommitOutcome::committed) << id.text;
+    }
+    ASSERT_TRUE(node.until([&] { return node.receiver.told.size() == ids.size(); }));
+    for (const auto& [user, times] : node.receiver.told) {
+        EXPECT_EQ(times, 1) << user;
+    }
+    EXPECT_TRUE(keys_without_ttl(server).empty());
+}
+
+TEST(RedisFaults, AKeyThatIsNotOursIsReplaced) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    server.command({"SET", node.keys.record(kAda), "online"});
+    server.command({"LPUSH", node.keys.record(UserId("bob")), "x"});
+    EXPECT_EQ(node.stored(kAda), 0);
+    EXPECT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    EXPECT_EQ(node.commit(UserId("bob"), 1).value(), CommitOutcome::committed);
+    EXPECT_EQ(node.stored(kAda), 1);
+    EXPECT_TRUE(keys_without_ttl(server).empty());
+}
+
+TEST(RedisFaults, FO_089_AScriptThatTheServerForgotIsSentAgain) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    const std::uint64_t sent = node.client->counters().scripts_sent;
+    ASSERT_EQ(node.commit(kAda, 2).value(), CommitOutcome::committed);
+    EXPECT_EQ(node.client->counters().scripts_sent, sent);  // Known by now.
+    server.command({"SCRIPT", "FLUSH"});
+    EXPECT_EQ(node.commit(kAda, 3).value(), CommitOutcome::committed);
+    EXPECT_GT(node.client->counters().scripts_sent, sent);
+}
+
+TEST(RedisFaults, AServerThatIsGoneIsUnavailableAtOnceAndFoundAgain) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_TRUE(node.subscribe({kAda}));
+    server.stop();
+    ASSERT_TRUE(node.until([&] { return !node.client->usable(); }));
+    node.pass(Millis{300});  // The first attempt to come back has failed as well.
+    const MonoTime before = node.clock.now();
+    EXPECT_EQ(node.stored(kAda), -1);
+    EXPECT_LT(node.clock.now() - before, node.client->config().request_timeout);
+    server.start();
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }, Millis{3'000}));
+    EXPECT_EQ(node.stored(kAda), 0);
+    // The subscription is back too, says so, and tells each change once (FO-087, FO-088).
+    ASSERT_TRUE(node.until([&] { return !node.receiver.gaps.empty(); }, Millis{3'000}));
+    EXPECT_TRUE(node.receiver.gaps.back().holds(kAda));
+    EXPECT_EQ(node.bus->counters().shaken, node.keys.partitions());
+    EXPECT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    ASSERT_TRUE(node.until([&] { return node.receiver.told["ada"] > 0; }));
+    node.pass(Millis{200});
+    EXPECT_EQ(node.receiver.told["ada"], 1);
+}
+
+TEST(RedisFaults, WhatAnEndpointAskedForWhileAwayComesIntoForceByItself) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    server.stop();
+    const Result<bool> refused = node.subscribe({kAda});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+    server.start();
+    ASSERT_TRUE(node.until(
+        [&] {
+            return !node.receiver.gaps.empty() && node.receiver.gaps.back().holds(kAda) &&
+                   node.client->usable();
+        },
+        Millis{5'000}));
+    EXPECT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    EXPECT_TRUE(node.until([&] { return node.receiver.told["ada"] == 1; }));
+}
+
+TEST(RedisFaults, APausedServerCostsNobodyMoreThanTheTimeout) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    server.signal(SIGSTOP);
+    MonoTime before = node.clock.now();
+    EXPECT_EQ(node.stored(kAda), -1);
+    EXPECT_LT(node.clock.now() - before, Millis{2'500});
+    node.pass(Millis{1'500});  // By now it is known to be down.
+    before = node.clock.now();
+    EXPECT_EQ(node.stored(kAda), -1);
+    EXPECT_LT(node.clock.now() - before, Millis{200});
+    server.signal(SIGCONT);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }, Millis{4'000}));
+    EXPECT_EQ(node.stored(kAda), 1);
+    EXPECT_EQ(node.client->waiting(), 0U);
+}
+
+TEST(RedisFaults, CallsThatWaitAreBounded) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.queue = 100;
+    RedisNode node(config);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    server.signal(SIGSTOP);
+    std::vector<Started<Result<std::vector<UserRecordRef>>>> calls;
+    for (int i = 0; i < 300; ++i) {
+        calls.push_back(start_task(node.store.load({kAda})));
+    }
+    EXPECT_GE(node.client->counters().refused, 200U);
+    EXPECT_LE(node.client->waiting(), 100U);
+    ASSERT_TRUE(node.until([&] {
+        return std::ranges::all_of(calls, [](const auto& call) { return call->has_value(); });
+    }));
+    server.signal(SIGCONT);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    EXPECT_EQ(node.stored(kAda), 0);
+}
+
+TEST(RedisFaults, AWrongPasswordAndAnOldServerAreSaidClearly) {
+    RedisServer server({"--requirepass", "right"});
+    SystemClock clock;
+    redis::RedisConfig config = server.config();
+    config.password = "wrong";
+    {
+        const auto client = redis::Client::start(config, clock).value();
+        const Result<bool> contact = client->wait_for_first_contact(Millis{5'000});
+        ASSERT_FALSE(contact);
+        EXPECT_NE(contact.error().message.find("WRONGPASS"), std::string::npos);
+    }
+    config.password.clear();
+    {
+        const auto client = redis::Client::start(config, clock).value();
+        const Result<bool> contact = client->wait_for_first_contact(Millis{5'000});
+        ASSERT_FALSE(contact);
+        EXPECT_NE(contact.error().message.find("NOAUTH"), std::string::npos);
+    }
+    config.password = "right";
+    const auto client = redis::Client::start(config, clock).value();
+    EXPECT_TRUE(client->wait_for_first_contact(Millis{5'000}).value());
+}
+
+TEST(RedisFaults, AnEmptiedStoreIsNoticedByItsIncarnation) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.probe_every = Millis{300};
+    RedisNode node(config);
+    // Each partition has been heard once, so that its incarnation is known.
+    ASSERT_TRUE(node.until([&] {
+        const std::string keys = server.command({"KEYS", "pd{*}i"});
+        return static_cast<std::size_t>(std::ranges::count(keys, '\n')) + 1 ==
+               node.keys.partitions();
+    }));
+    node.pass(Millis{1'500});
+    EXPECT_EQ(node.bus->counters().shaken, 0U);
+    server.command({"FLUSHALL"});
+    EXPECT_TRUE(node.until([&] { return node.bus->counters().shaken == node.keys.partitions(); }));
+    EXPECT_TRUE(keys_without_ttl(server).empty());
+}
+
+TEST(RedisFaults, ADeafSubscriptionIsFoundByProbesAndHealed) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.probe_every = Millis{200};
+    config.probe_missing = Millis{600};
+    RedisNode node(config, 1);
+    RedisNode other(config, 2);
+    ASSERT_TRUE(node.until([&] { return node.client->usable() && other.client->usable(); }));
+    ASSERT_TRUE(node.subscribe({kAda}));
+    // Taking the right to the channels away drops whoever listens, and refuses to listen again.
+    server.command({"ACL", "SETUSER", "default", "resetchannels"});
+    EXPECT_TRUE(node.until([&] { return node.bus->counters().probes_missed > 0; }));
+    server.command({"ACL", "SETUSER", "default", "allchannels"});
+    ASSERT_TRUE(node.until([&] {
+        return std::ranges::any_of(node.receiver.gaps,
+                                   [](const PartitionSet& lost) { return lost.holds(kAda); });
+    }));
+    EXPECT_EQ(other.commit(kAda, 1).value(), CommitOutcome::committed);
+    EXPECT_TRUE(node.until([&] { return node.receiver.told["ada"] == 1; }));
+}
+
+TEST(RedisBusOfTwoNodes, SignalsAndTakenSessionsGoToTheNodesThatHoldThem) {
+    RedisServer server;
+    RedisNode first(server.config(), 1);
+    RedisNode second(server.config(), 2);
+    RedisNode third(server.config(), 3);
+    ASSERT_TRUE(first.until([&] {
+        return first.client->usable() && second.client->usable() && third.client->usable();
+    }));
+    first.pass(Millis{300});  // Until all listen to their own channels.
+    auto record = std::make_shared<UserRecord>();
+    record->commit = 1;
+    for (const std::uint64_t node : {1U, 2U}) {
+        Session& session = record->sessions.emplace_back();
+        session.id = SessionId("session " + std::to_string(node));
+        session.node = NodeId{node};
+    }
+    ASSERT_TRUE(first.run(first.store.commit({kAda, 0, record, Millis{60'000}, nullptr})));
+    auto signal = std::make_shared<SignalMessage>();
+    signal->from = UserId("bob");
+    signal->to = kAda;
+    first.bus->endpoint(0).publish_signal(signal);
+    first.bus->endpoint(0).publish_session_taken(
+        {NodeId{2}, kAda, SessionId("session 2"), Epoch{7}, EndReason::kicked});
+    ASSERT_TRUE(second.until(
+        [&] { return second.receiver.signals == 1 && second.receiver.taken.size() == 1; }));
+    EXPECT_EQ(second.receiver.taken[0].session.text, "session 2");
+    EXPECT_EQ(second.receiver.taken[0].epoch, Epoch{7});
+    EXPECT_EQ(second.receiver.taken[0].reason, EndReason::kicked);
+    first.pass(Millis{100});
+    third.pass(Millis{100});
+    EXPECT_EQ(first.receiver.signals, 1);
+    EXPECT_EQ(third.receiver.signals, 0);
+    EXPECT_TRUE(first.receiver.taken.empty());
+    EXPECT_TRUE(third.receiver.taken.empty());
+}
+
+TEST(RedisFaults, OneNodeSendsForEachPartitionAndTheNextTakesOver) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.probe_every = Millis{600};
+    auto first = std::make_unique<RedisNode>(config, 1);
+    RedisNode second(config, 2);
+    ASSERT_TRUE(second.until([&] { return second.client->usable(); }));
+    second.pass(Millis{3'000});  // Both have settled who sends where.
+    const auto sent = [&] {
+        return first->bus->counters().probes_sent + second.bus->counters().probes_sent;
+    };
+    const std::uint64_t before = sent();
+    const std::uint64_t of_second = second.bus->counters().probes_sent;
+    second.pass(Millis{3'000});
+    const std::uint64_t both = sent() - before;
+    // Five rounds at most; two nodes that both sent everywhere would make twice as many.
+    EXPECT_LE(both, 64U * 5U * 4U / 3U);
+    EXPECT_GE(both, 64U * 2U);
+    EXPECT_LT(second.bus->counters().probes_sent - of_second, both);
+    first.reset();
+    const std::uint64_t alone = second.bus->counters().probes_sent;
+    second.pass(Millis{2'500});
+    EXPECT_GE(second.bus->counters().probes_sent - alone, 64U * 2U);
+    EXPECT_EQ(second.bus->counters().probes_missed, 0U);
+}
+
+TEST(RedisFaults, ASubscriptionThatNobodyWantsGoesAfterItsLinger) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.linger = Millis{300};
+    RedisNode node(config);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_TRUE(node.subscribe({kAda}));
+    const auto listeners = [&] {
+        return server.command({"PUBSUB", "SHARDNUMSUB", node.keys.channel(kAda)});
+    };
+    EXPECT_TRUE(listeners().ends_with("\n1"));
+    node.bus->endpoint(0).unsubscribe(kAda);
+    ASSERT_TRUE(node.subscribe({kAda}));  // Within the linger: nothing goes over the wire.
+    node.pass(Millis{900});
+    EXPECT_TRUE(listeners().ends_with("\n1"));
+    node.bus->endpoint(0).unsubscribe(kAda);
+    EXPECT_TRUE(node.until([&] { return listeners().ends_with("\n0"); }));
+    EXPECT_EQ(node.bus->counters().subscriptions, 0U);
+}
+
+TEST(RedisFaults, WhatIsHandedInTogetherGoesOutTogether) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    const std::uint64_t commands = node.client->wire_counters().commands;
+    const std::uint64_t writes = node.client->wire_counters().writes;
+    std::vector<Started<Result<std::vector<UserRecordRef>>>> calls;
+    for (int i = 0; i < 2'000; ++i) {
+        calls.push_back(start_task(node.store.load({UserId("user " + std::to_string(i))})));
+    }
+    ASSERT_TRUE(node.until([&] {
+        return std::ranges::all_of(calls, [](const auto& call) { return call->has_value(); });
+    }));
+    const double per_write = static_cast<double>(node.client->wire_counters().commands - commands) /
+                             static_cast<double>(node.client->wire_counters().writes - writes);
+    RecordProperty("commands_per_write", std::to_string(per_write));
+    EXPECT_GT(per_write, 10.0);
+}
+
+}  // namespace
+
+}  // namespace presence::testing

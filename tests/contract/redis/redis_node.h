@@ -1,0 +1,120 @@
+#pragma once
+
+#include "presence/stores/redis/client.h"
+#include "presence/stores/redis/keys.h"
+#include "presence/stores/redis/redis_bus.h"
+#include "presence/stores/redis/redis_sessions.h"
+
+#include "support/loop_scheduler.h"
+#include "support/run_task.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+/// Records and bus as one node with one thread has them, on the test's own thread.
+class RedisNode {
+public:
+    struct Receiver final : PresenceBus::Receiver {
+        void on_presence(const PresenceEventRef& event) override {
+            newest[event->user.text] = event->presence.own_version.value;
+            ++told[event->user.text];
+        }
+        void on_profile_changed(const UserId& user, std::uint64_t) override {
+            profiles.push_back(user.text);
+        }
+        void on_signal(const SignalRef&) override { ++signals; }
+        void on_session_taken(const SessionTaken& one) override { taken.push_back(one); }
+
+        std::map<std::string, std::uint64_t> newest;
+        std::map<std::string, int> told;
+        std::vector<std::string> profiles;
+        int signals = 0;
+        std::vector<PartitionSet> gaps;
+        std::vector<SessionTaken> taken;
+    };
+
+    explicit RedisNode(redis::RedisConfig config, std::uint64_t seed = 1)
+        : keys(config.prefix, config.partitions),
+          client(redis::Client::start(std::move(config), clock).value()),
+          store(*client, keys, loop),
+          bus(std::make_unique<RedisBus>(*client, keys, std::vector<Scheduler*>{&loop}, seed)) {
+        bus->endpoint(0).set_receiver(&receiver);
+        bus->set_gap_handler(0,
+                             [this](const PartitionSet& lost) { receiver.gaps.push_back(lost); });
+        bus->set_node(NodeId{seed});
+        store.set_node(NodeId{seed});
+    }
+    ~RedisNode() {
+        client->stop();
+        loop.run_ready();
+        bus.reset();
+    }
+    RedisNode(const RedisNode&) = delete;
+    RedisNode& operator=(const RedisNode&) = delete;
+
+    template <class T>
+    T run(Task<T> task) {
+        return run_until_complete(loop, std::move(task));
+    }
+    /// Lets things happen until `holds`. False: not within `most`.
+    template <class Predicate>
+    bool until(Predicate holds, Millis most = Millis{10'000}) {
+        const MonoTime end = clock.now() + most;
+        bool held = false;
+        static_cast<void>(loop.run_until(
+            [&] {
+                loop.after(Millis{5}, [] {});
+                held = holds();
+                return held || clock.now() >= end;
+            },
+            most + Millis{1'000}));
+        return held;
+    }
+    void pass(Millis time) {
+        const MonoTime end = clock.now() + time;
+        until([&] { return clock.now() >= end; }, time + Millis{100});
+    }
+
+    static UserRecordRef record(std::uint64_t commit, bool attached = true) {
+        auto made = std::make_shared<UserRecord>();
+        made->commit = commit;
+        made->presence.own_version = Version{commit};
+        if (attached) {
+            made->sessions.emplace_back().id = SessionId("session");
+        }
+        return made;
+    }
+    /// Commits `user` from `commit - 1` to `commit`, and publishes it.
+    Result<CommitOutcome> commit(const UserId& user, std::uint64_t commit) {
+        auto event = std::make_shared<PresenceEvent>();
+        event->user = user;
+        event->presence.own_version = Version{commit};
+        return run(store.commit({user, commit - 1, record(commit), Millis{60'000}, event}));
+    }
+    /// The commit counter that stands there; 0: no record; -1: unavailable.
+    std::int64_t stored(const UserId& user) {
+        const auto records = run(store.load({user}));
+        return !records         ? -1
+               : records->at(0) ? static_cast<std::int64_t>(records->at(0)->commit)
+                                : 0;
+    }
+    Result<bool> subscribe(std::vector<UserId> users) {
+        return run(bus->endpoint(0).subscribe(std::move(users)));
+    }
+
+    SystemClock clock;
+    LoopScheduler loop;
+    Receiver receiver;
+    redis::Keys keys;
+    std::unique_ptr<redis::Client> client;
+    RedisSessionStore store;
+    std::unique_ptr<RedisBus> bus;
+};
+
+}  // namespace presence::testing
