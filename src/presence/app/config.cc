@@ -270,9 +270,10 @@ Result<bool> validate(const Config& config) {
     if (node.tls_certificate.empty() != node.tls_key.empty()) {
         return wrong("tls.certificate and tls.key go together: one of them is empty");
     }
-    if (config.store_url != "memory:") {
-        return wrong(fmt::format("store.url: {} is not served by this release; only memory: is",
-                                 log::quoted(config.store_url, 80)));
+    if (config.store_url != "memory:" && !redis::is_redis_url(config.store_url)) {
+        return wrong(
+            "store.url is neither memory: nor a URL of redis, rediss, redis-cluster or "
+            "rediss-cluster");
     }
     if (config.database_url != "memory:" &&
         (!config.database_url.starts_with("sqlite:") || config.database_url == "sqlite:")) {
@@ -324,6 +325,13 @@ Result<Config> load_config(const ConfigSources& sources) {
         const std::filesystem::path file = config.database_url.substr(kSqlite.size());
         config.node.database_path =
             (file.is_absolute() ? file : std::filesystem::path(config.data_dir) / file).string();
+    }
+    if (redis::is_redis_url(config.store_url)) {
+        Result<redis::RedisConfig> shared = redis::parse_redis_url(config.store_url);
+        if (!shared) {
+            return wrong("store.url: " + shared.error().message);
+        }
+        config.node.redis = std::move(*shared);
     }
     Result<bool> valid = validate(config);
     if (!valid) {

@@ -80,6 +80,16 @@ ConfigKey text(std::string_view name, std::string_view doc, Access access) {
         [](const std::string& value) { return value; });
 }
 
+/// A text that may hold a password, and then is shown to nobody.
+template <class Access>
+ConfigKey url(std::string_view name, std::string_view doc, Access access) {
+    ConfigKey key = scalar(name, "text", doc, access, read_secret, [](const std::string& value) {
+        return value.find('@') == std::string::npos ? value : std::string("(set)");
+    });
+    key.secret = true;
+    return key;
+}
+
 template <class Access>
 ConfigKey list(std::string_view name, std::string_view doc, Access access, bool secret = false) {
     ConfigKey key{name, "list of texts", doc, false, secret, nullptr, nullptr};
@@ -165,8 +175,11 @@ void add_server_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.threads), 1, 64));
     keys.push_back(text("data_dir", "Folder of the embedded database and of spools.",
                         PRESENCED_FIELD(data_dir)));
-    keys.push_back(text("store.url", "Shared session store; memory: is this process alone.",
-                        PRESENCED_FIELD(store_url)));
+    keys.push_back(url("store.url",
+                       "Shared session store: redis://[user:password@]host:port, "
+                       "redis-cluster://host:port,host:port, rediss for TLS; memory: is this "
+                       "process alone. file:PATH works.",
+                       PRESENCED_FIELD(store_url)));
     keys.push_back(text("database.url",
                         "Durable store: sqlite:FILE (in data_dir unless absolute) "
                         "or memory: (lost with the process).",

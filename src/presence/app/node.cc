@@ -4,6 +4,8 @@
 #include "presence/app/data_lock.h"
 #include "presence/app/demo_people.h"
 #include "presence/app/front_door.h"
+#include "presence/app/node_cluster.h"
+#include "presence/app/shared_store.h"
 #include "presence/auth/api_keys.h"
 #include "presence/auth/jwt_verifier.h"
 #include "presence/auth/mint_token.h"
@@ -38,7 +40,7 @@ struct Worker {
     std::unique_ptr<net::Loop> loop;
     SystemRandom random;
     Limits limits;  ///< This thread's copy, so that a reload needs no lock.
-    std::unique_ptr<MemorySessionStore> sessions;
+    std::unique_ptr<SessionStore> sessions;
     std::unique_ptr<ProfileStore> profiles;
     std::unique_ptr<JournalSink> thread_journal;
     std::unique_ptr<Shard> shard;
@@ -100,7 +102,8 @@ struct Node::State {
     }
 
     NodeConfig config;
-    SystemClock clock;
+    SystemClock own_clock;
+    ReferenceClock clock{own_clock};  ///< Put right by the store's, where one is shared.
     api::NodeFacts facts;
     api::Assets assets;
     api::OriginCheck origins;
@@ -111,9 +114,11 @@ struct Node::State {
     MemoryProfiles memory_profiles;
     MemoryJournalState memory_journal;
     std::unique_ptr<MemorySessions> sessions;
+    std::unique_ptr<SharedStore> shared;  ///< Null: this process alone.
     std::vector<std::unique_ptr<Worker>> workers;
     std::unique_ptr<LocalBus> bus;
     std::unique_ptr<Shards> shards;
+    std::unique_ptr<NodeCluster> cluster;  ///< Null: this process alone.
     std::unique_ptr<SessionJournal> journal;
     std::unique_ptr<JournalWriter> journal_writer;
     CoreCounters journal_counters;
@@ -157,6 +162,13 @@ Result<bool> Node::State::open_stores() {
         }
         database = std::move(*opened);
     }
+    if (config.redis) {
+        Result<std::unique_ptr<SharedStore>> opened = SharedStore::open(*config.redis, clock);
+        if (!opened) {
+            return Error{opened.error().code, "store.url: " + opened.error().message, 0, 0};
+        }
+        shared = std::move(*opened);
+    }
     return true;
 }
 
@@ -168,10 +180,14 @@ void Node::State::build_workers() {
         workers.back()->loop = std::make_unique<net::Loop>(clock);
         threads.push_back(workers.back()->loop.get());
     }
-    bus = std::make_unique<LocalBus>(threads);
+    if (shared) {
+        shared->connect(threads, SystemRandom().next());
+    } else {
+        bus = std::make_unique<LocalBus>(threads);
+    }
     shards = std::make_unique<Shards>(Shards{Homes(threads), {}});
     net::Loop& first = *workers[0]->loop;
-    if (database) {
+    if (database && !shared) {  // Sessions in a shared store outlive the process by themselves.
         journal = std::make_unique<SqliteJournal>(*database, first);
     } else {
         journal = std::make_unique<MemoryJournal>(memory_journal);
@@ -180,9 +196,13 @@ void Node::State::build_workers() {
                                                      journal_counters);
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
-        PresenceBus& endpoint = bus->endpoint(i);
-        worker.sessions =
-            std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
+        PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
+        if (shared) {
+            worker.sessions = shared->sessions(*worker.loop);
+        } else {
+            worker.sessions =
+                std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
+        }
         if (database) {
             worker.profiles = std::make_unique<SqliteProfileStore>(*database, *worker.loop);
         } else {
@@ -203,6 +223,10 @@ void Node::State::build_workers() {
             i, *worker.loop, clock, worker.random, *worker.shard, shards->homes, *tokens,
             &auth::hash_resume_secret, config.core, worker.limits});
         gateways.push_back(worker.gateway.get());
+    }
+    if (shared) {
+        cluster = std::make_unique<NodeCluster>(NodeCluster::Parts{
+            *shared, first, clock, workers[0]->random, *shards, config.core, gateways});
     }
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
@@ -228,6 +252,10 @@ void Node::State::build_workers() {
 }
 
 Result<bool> Node::State::bring_back() {
+    if (cluster) {
+        const bool joined = await_there<bool>(*workers[0]->loop, [&] { return cluster->start(); });
+        log::info("joined", "{}", joined ? "with a lease" : "without: the store does not answer");
+    }
     const std::uint64_t floor = rules::version_floor(clock.wall_now());
     Result<JournalStart> start =
         await_there<Result<JournalStart>>(*workers[0]->loop, [&] { return journal->start(floor); });
@@ -393,6 +421,9 @@ void Node::drain_and_stop() {
     if (state.people) {
         state.people->stop();
     }
+    if (state.cluster) {
+        state.workers[0]->loop->post([cluster = state.cluster.get()] { cluster->set_leaving(); });
+    }
     std::size_t connections = 0;
     for (const auto& worker : state.workers) {
         connections += ask(*worker->loop, [&] {
@@ -417,9 +448,15 @@ void Node::drain_and_stop() {
         }
     }
     state.flush_queues();
+    if (state.cluster) {
+        await_there<bool>(*state.workers[0]->loop, [&] { return state.cluster->leave(); });
+    }
     state.tokens->stop();
     if (state.database) {
         state.database->stop();
+    }
+    if (state.shared) {
+        state.shared->stop();
     }
     for (const auto& worker : state.workers) {
         worker->loop->stop();

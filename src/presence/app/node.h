@@ -4,8 +4,10 @@
 #include "presence/auth/auth_config.h"
 #include "presence/core/configs.h"
 #include "presence/core/limits.h"
+#include "presence/stores/redis/config.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct NodeConfig {
     std::string listen = "127.0.0.1:8080";
     std::size_t threads = 1;
     std::string database_path;  ///< SQLite file; empty: in memory, lost with the process.
+    std::optional<redis::RedisConfig> redis;  ///< Shared store; empty: this process alone.
     std::string tls_certificate;
     std::string tls_key;
     CoreConfig core;

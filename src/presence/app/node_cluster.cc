@@ -1,0 +1,34 @@
+#include "presence/app/node_cluster.h"
+
+#include "presence/core/held_here.h"
+
+#include <utility>
+
+namespace presence::app {
+
+NodeCluster::NodeCluster(const Parts& parts)
+    : registry_(parts.store.registry(parts.first, parts.random)) {
+    const auto tell_gateways = [shards = &parts.shards,
+                                gateways = parts.gateways](StoreHealth now) {
+        for (std::size_t i = 0; i < gateways.size(); ++i) {
+            shards->all[i]->scheduler.post(
+                [gateway = gateways[i], now] { gateway->set_store_health(now); });
+        }
+    };
+    member_ = std::make_unique<ClusterMember>(
+        ClusterMember::Parts{parts.first, parts.clock, parts.random, *registry_, parts.shards,
+                             parts.config, tell_gateways});
+    for (std::size_t i = 0; i < parts.shards.all.size(); ++i) {
+        Shard* const shard = parts.shards.all[i];
+        shard->reader.set_held_here([shard, shards = &parts.shards](std::vector<UserId> users) {
+            return records_held(shard->scheduler, *shards, std::move(users));
+        });
+        shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
+            first->post([member] { member->suspect(); });
+        });
+        parts.store.set_gap_handler(
+            i, [shard](const PartitionSet&) { shard->watches.look_at_all_again(); });
+    }
+}
+
+}  // namespace presence::app
