@@ -57,6 +57,7 @@ struct HttpSide {
     bool keep_alive = true;    ///< What the request at hand asked for.
     bool is_upgrade = false;   ///< It is a good WebSocket handshake.
     bool close_after = false;  ///< The answer on its way out is the last one.
+    bool told_end = false;     ///< The handler knows that the peer sends no more.
     std::string websocket_key;
 };
 

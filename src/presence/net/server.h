@@ -96,6 +96,10 @@ public:
     /// The client of a request that was not yet answered, or of a stream, is gone.
     virtual void on_request_lost(ConnectionId) {}
 
+    /// The client of a request that was not yet answered sends no more. It may still read, as one
+    /// may that closed only its own side; far more often it has left: so answer soon. Once each.
+    virtual void on_request_half_closed(ConnectionId) {}
+
     /// Makes the body of an answer that net gives by itself. `why` is for people, in English.
     virtual HttpResponse on_bad_request(int status, std::string_view why);
 

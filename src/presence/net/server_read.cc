@@ -45,6 +45,10 @@ void Server::State::on_ready(std::uint64_t token, std::uint32_t events) {
         lose(id);
         return;
     }
+    if (slot->peer_ended && !wants_bytes(*slot)) {
+        tell_half_closed(id);  // The end lies behind pipelined requests that are not read now.
+        return;
+    }
     read_socket(id);
 }
 
@@ -156,12 +160,22 @@ void Server::State::at_end_of_input(ConnectionId id, bool failed) {
         is_http(&slot, HttpSide::Phase::waiting) || is_http(&slot, HttpSide::Phase::answered);
     const bool sending = slot.stage == Stage::lingering && is_blocked(slot);
     if (!failed && (answer_coming || sending)) {
-        return;  // It only closed its own side, as it may: it still gets what it asked for.
+        // It only closed its own side, as it may: it still gets what it asked for.
+        tell_half_closed(id);
+        return;
     }
     if (slot.extras && slot.extras->tls && !is_established(slot.extras->tls.get())) {
         ++counters.tls_failures;
     }
     lose(id);
+}
+
+void Server::State::tell_half_closed(ConnectionId id) {
+    Slot& slot = *slots.find(id);
+    if (is_http(&slot, HttpSide::Phase::waiting) && !slot.extras->http->told_end) {
+        slot.extras->http->told_end = true;
+        handler.on_request_half_closed(id);
+    }
 }
 
 /// What could not be done where it arose: reading on, and notices that must not come from inside

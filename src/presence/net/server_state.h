@@ -45,6 +45,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     void read_later(Slot& slot, ConnectionId id);
     void run_deferred();
     void at_end_of_input(ConnectionId id, bool failed);
+    void tell_half_closed(ConnectionId id);
 
     // -- server_frames.cc -----------------------------------------------------------------------
     std::size_t consume_frames(ConnectionId id, std::span<char> unread);

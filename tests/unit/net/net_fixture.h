@@ -129,6 +129,12 @@ public:
         }
     }
     void on_request_lost(ConnectionId id) override { lost.push_back(id); }
+    void on_request_half_closed(ConnectionId id) override {
+        half_closed.push_back(id);
+        if (on_half_closed_do) {
+            on_half_closed_do(id);
+        }
+    }
     void on_sign_of_life(ConnectionId, UserTag, LifeKind kind) override { life.push_back(kind); }
     bool on_message(ConnectionId id, UserTag tag, std::string_view text) override {
         last_id = id;
@@ -150,11 +156,13 @@ public:
     std::function<void(ConnectionId, HttpRequest&)> on_request_do;
     std::function<bool(ConnectionId, std::string_view)> on_message_do;
     std::function<void(ConnectionId)> on_closed_do;
+    std::function<void(ConnectionId)> on_half_closed_do;
 
     std::vector<RemoteAddress> remotes;
     std::vector<HttpRequest> requests;
     ConnectionId last_request;
     std::vector<ConnectionId> lost;
+    std::vector<ConnectionId> half_closed;
     std::vector<LifeKind> life;
     std::vector<std::string> messages;
     ConnectionId last_id;

@@ -176,6 +176,60 @@ TEST_F(ServerHttp, AStreamWhoseClientLeavesIsLost) {
     pump_until([&] { return handler_.lost.size() == 1; });
 }
 
+TEST_F(ServerHttp, AClientThatLeavesWhileItsAnswerIsAwaitedIsNoticed) {
+    handler_.on_request_do = [](ConnectionId, HttpRequest&) {};  // Answered much later.
+    handler_.on_half_closed_do = [&](ConnectionId id) { server_.respond(id, {}); };
+    Peer peer(port());
+    peer.send(get("/poll"));
+    pump_until([&] { return handler_.requests.size() == 1; });
+    EXPECT_TRUE(handler_.half_closed.empty());
+    peer.hang_up();
+    pump_until([&] { return handler_.half_closed.size() == 1; });
+    pump_until([&] { return server_.connection_count() == 0; });
+}
+
+TEST_F(ServerHttp, AClientThatClosedItsSideWhileWaitingStillGetsItsAnswer) {
+    handler_.on_request_do = [](ConnectionId, HttpRequest&) {};
+    handler_.on_half_closed_do = [&](ConnectionId id) {
+        HttpResponse response;
+        response.body = "nothing new";
+        server_.respond(id, std::move(response));
+    };
+    Peer peer(port());
+    peer.send(get("/poll"));
+    peer.finish_sending();
+    pump_until_closed(peer);
+    EXPECT_TRUE(peer.got("nothing new")) << peer.received;
+    EXPECT_FALSE(peer.reset);
+    EXPECT_EQ(handler_.half_closed.size(), 1U);
+}
+
+TEST_F(ServerHttp, LeavingIsNoticedBehindPipelinedRequestsThatAreNotReadYet) {
+    NetLimits narrow;
+    narrow.http_pipelined_bytes = 100;
+    server_.set_limits(narrow);
+    handler_.on_request_do = [](ConnectionId, HttpRequest&) {};
+    Peer peer(port());
+    peer.send(get("/poll"));
+    pump_until([&] { return handler_.requests.size() == 1; });
+    for (int i = 0; i < 20; ++i) {
+        peer.send(get("/next"));
+    }
+    pump_a_little();
+    peer.hang_up();
+    pump_until([&] { return handler_.half_closed.size() + handler_.lost.size() >= 1; });
+    EXPECT_EQ(handler_.requests.size(), 1U);
+}
+
+TEST_F(ServerHttp, ARequestThatIsAnsweredAtOnceNeedsNoNoticeOfItsClientsEnd) {
+    Peer peer(port());
+    peer.send(get("/x"));
+    peer.finish_sending();
+    pump_until_closed(peer);
+    EXPECT_TRUE(peer.got("path /x"));
+    EXPECT_TRUE(handler_.half_closed.empty());
+}
+
 TEST_F(ServerHttp, BadRequestsAreAnsweredByNetAndEnd) {
     for (const auto& [bytes, status] : std::vector<std::pair<std::string, std::string>>{
              {"nonsense\r\n\r\n", "400"},
