@@ -16,6 +16,7 @@
 #include "presence/gateway/gateway.h"
 #include "presence/net/loop.h"
 #include "presence/net/server.h"
+#include "presence/net/strangers.h"
 #include "presence/rules/version.h"
 #include "presence/stores/memory/local_bus.h"
 #include "presence/stores/memory/memory_journal.h"
@@ -216,6 +217,7 @@ void Node::State::build_workers() {
                        endpoint, worker.thread_journal.get(), config.core, worker.limits});
         shards->all.push_back(worker.shard.get());
     }
+    const auto strangers = std::make_shared<net::Strangers>();
     std::vector<gateway::Gateway*> gateways;
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
@@ -237,7 +239,8 @@ void Node::State::build_workers() {
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
             clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
         worker.server =
-            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(worker.limits));
+            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(worker.limits),
+                                          strangers);
         worker.gateway->connect(*worker.server, gateways);
         worker.api->connect(*worker.server);
         worker.door->connect(*worker.server);

@@ -79,15 +79,14 @@ struct Extras {
     std::unique_ptr<Outbox> outbox;
     std::unique_ptr<HttpSide> http;
     TlsSession tls;
-    std::optional<AddressKey> counted_for;  ///< Counts as unadmitted from this address.
-    bool counted = false;                   ///< Counts as unadmitted at all.
+    std::optional<AddressKey> counted_for;  ///< Counts as a stranger from this address.
     std::uint16_t close_sent = 0;           ///< The code we closed with.
     Deadline deadline = Deadline::none;
     MonoTime deadline_at;
     std::uint32_t timed_index = 0;  ///< Place in the server's list of timed connections.
 
     [[nodiscard]] bool is_idle() const noexcept {
-        return inbox.empty() && !unfinished && !outbox && !http && !tls && !counted &&
+        return inbox.empty() && !unfinished && !outbox && !http && !tls && !counted_for &&
                deadline == Deadline::none;
     }
 };

@@ -52,10 +52,11 @@ struct NetLimits {
     Millis close_timeout{2'000};
 
     /// Connections not yet admitted (Server::set_admitted) from one address; loopback is free.
-    /// Wide enough for an office or a carrier's NAT that reconnects at once.
+    /// Wide enough for an office or a carrier's NAT that reconnects at once. Of all servers that
+    /// share a Strangers.
     std::uint32_t unadmitted_per_address = 512;
 
-    /// The same over all addresses: bounds what strangers can make this thread hold.
+    /// The same over all addresses: bounds what strangers can make the servers hold.
     std::uint32_t unadmitted_total = 16'384;
 
     /// Whether loopback counts like any other address.

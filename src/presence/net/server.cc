@@ -16,8 +16,10 @@ HttpResponse Handler::on_bad_request(int status, std::string_view why) {
     return response;
 }
 
-Server::Server(Loop& loop, Handler& handler, NetLimits limits)
-    : state_(std::make_shared<State>(loop, handler, limits)) {
+Server::Server(Loop& loop, Handler& handler, NetLimits limits, std::shared_ptr<Strangers> strangers)
+    : state_(std::make_shared<State>(
+          loop, handler, limits,
+          strangers ? std::move(strangers) : std::make_shared<Strangers>())) {
     loop.set_socket_handler(this);
     loop.add_batch_end([watched = std::weak_ptr(state_)] {
         if (const auto state = watched.lock()) {

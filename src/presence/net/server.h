@@ -176,6 +176,8 @@ private:
     std::unique_ptr<Parts> parts_;
 };
 
+class Strangers;
+
 /// HTTP and WebSocket over the sockets of one loop. Knows bytes, not presence.
 ///
 /// Loop's thread only. An idle WebSocket costs one slot of about 32 bytes here (and its socket in
@@ -183,7 +185,9 @@ private:
 /// sending blocked. Reads go through one buffer a server.
 class Server final : private SocketHandler {
 public:
-    Server(Loop& loop, Handler& handler, NetLimits limits = {});
+    /// @param strangers  Shared by the servers among which its limits hold; null: this one alone.
+    Server(Loop& loop, Handler& handler, NetLimits limits = {},
+           std::shared_ptr<Strangers> strangers = nullptr);
     ~Server() override;
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;

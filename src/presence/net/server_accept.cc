@@ -78,20 +78,26 @@ void Server::State::accept_all(std::size_t index) {
     }
 }
 
+/// Where it says yes and `counts`, a stranger was counted.
 bool Server::State::may_take(const sockaddr_storage& address, bool counts) {
-    if (counts && unadmitted_total >= limits.unadmitted_total) {
-        ++counters.refused_total;
-        return false;
-    }
     if (counts) {
-        const auto found = unadmitted.find(to_address_key(address));
-        if (found != unadmitted.end() && found->second >= limits.unadmitted_per_address) {
-            ++counters.refused_per_address;
-            return false;
+        switch (strangers->take(to_address_key(address), limits.unadmitted_per_address,
+                                limits.unadmitted_total)) {
+            case Strangers::Answer::taken:
+                break;
+            case Strangers::Answer::too_many_here:
+                ++counters.refused_per_address;
+                return false;
+            case Strangers::Answer::too_many:
+                ++counters.refused_total;
+                return false;
         }
     }
     if (!handler.may_accept(to_remote_address(address))) {
         ++counters.refused_by_handler;
+        if (counts) {
+            strangers->give_back(to_address_key(address));
+        }
         return false;
     }
     return true;
@@ -110,6 +116,9 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
     if (!loop.add_socket(fd, kSocketEvents, id.value)) {
         slots.give_back(id);
         ::close(fd);
+        if (counts) {
+            strangers->give_back(to_address_key(address));
+        }
         return;
     }
     Slot& slot = slots.at(static_cast<std::uint32_t>(id.value));
@@ -122,27 +131,17 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
         extras.tls = TlsSession(*from.tls, fd);
     }
     if (counts) {
-        extras.counted = true;
         extras.counted_for = to_address_key(address);
-        ++unadmitted[*extras.counted_for];
-        ++unadmitted_total;
     }
     ++connections;
     set_deadline(slot, id, Deadline::http_head, limits.http_head_timeout);
 }
 
 void Server::State::uncount(Extras& extras) {
-    if (!extras.counted) {
-        return;
+    if (extras.counted_for) {
+        strangers->give_back(*extras.counted_for);
+        extras.counted_for.reset();
     }
-    extras.counted = false;
-    --unadmitted_total;
-    const auto found = unadmitted.find(*extras.counted_for);
-    PRESENCE_ASSERT(found != unadmitted.end());
-    if (--found->second == 0) {
-        unadmitted.erase(found);
-    }
-    extras.counted_for.reset();
 }
 
 /// Out of descriptors: accepting rests, longer each time, while all who are here are served on.

@@ -14,10 +14,12 @@ constexpr std::size_t kSmallString = 1024;
 
 }  // namespace
 
-Server::State::State(Loop& the_loop, Handler& the_handler, const NetLimits& the_limits)
+Server::State::State(Loop& the_loop, Handler& the_handler, const NetLimits& the_limits,
+                     std::shared_ptr<Strangers> the_strangers)
     : loop(the_loop),
       handler(the_handler),
       limits(the_limits),
+      strangers(std::move(the_strangers)),
       buffer(std::make_unique<char[]>(kBufferSize)) {}
 
 void Server::State::on_ready(std::uint64_t token, std::uint32_t events) {

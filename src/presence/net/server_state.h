@@ -2,12 +2,12 @@
 
 #include "presence/net/connection.h"
 #include "presence/net/server.h"
+#include "presence/net/strangers.h"
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace presence::net {
@@ -18,7 +18,8 @@ namespace presence::net {
 /// A rule for all of them: a callback may end any connection, also the one at hand. So after each
 /// callback the slot is looked up again by its id; a null answer means: nothing more to do here.
 struct Server::State : std::enable_shared_from_this<Server::State> {
-    State(Loop& the_loop, Handler& the_handler, const NetLimits& the_limits);
+    State(Loop& the_loop, Handler& the_handler, const NetLimits& the_limits,
+          std::shared_ptr<Strangers> the_strangers);
 
     // -- server_accept.cc -----------------------------------------------------------------------
     struct Listening {
@@ -125,6 +126,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     Loop& loop;
     Handler& handler;
     NetLimits limits;
+    std::shared_ptr<Strangers> strangers;
     NetCounters counters;
     SlotPool slots;
     std::size_t connections = 0;
@@ -138,8 +140,6 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     int reserve_fd = -1;  ///< Given up for a moment to turn a client away when there is no other.
     Millis accept_pause{0};
     Scheduler::TimerId accept_timer;
-    std::unordered_map<AddressKey, std::uint32_t, AddressHash> unadmitted;
-    std::uint32_t unadmitted_total = 0;
 
     std::vector<ConnectionId> to_read;
     std::vector<Ended> ended;

@@ -1,5 +1,6 @@
 #include "presence/base/log.h"
 #include "presence/net/socket.h"
+#include "presence/net/strangers.h"
 
 #include "net_fixture.h"
 
@@ -107,6 +108,48 @@ TEST_F(ServerAccept, AfterStopAcceptingOnlyThoseHereAreServed) {
     Peer late(port());
     pump_a_little();
     EXPECT_EQ(server_.connection_count(), 1U);
+}
+
+TEST(StrangersTest, LimitsHoldOverAllWhoShareThem) {
+    Strangers strangers;
+    const AddressKey office = to_address_key(address_of("::ffff:192.0.2.1"));
+    const AddressKey home = to_address_key(address_of("2001:db8::1"));
+    EXPECT_EQ(strangers.take(office, 2, 3), Strangers::Answer::taken);
+    EXPECT_EQ(strangers.take(office, 2, 3), Strangers::Answer::taken);
+    EXPECT_EQ(strangers.take(office, 2, 3), Strangers::Answer::too_many_here);
+    EXPECT_EQ(strangers.take(home, 2, 3), Strangers::Answer::taken);
+    EXPECT_EQ(strangers.take(home, 2, 3), Strangers::Answer::too_many);
+    EXPECT_EQ(strangers.count(), 3U);
+    strangers.give_back(office);
+    EXPECT_EQ(strangers.take(home, 2, 3), Strangers::Answer::taken);
+    strangers.give_back(office);
+    strangers.give_back(home);
+    strangers.give_back(home);
+    EXPECT_EQ(strangers.count(), 0U);
+}
+
+TEST_F(ServerAcceptFew, FO097_TwoServersThatShareTheirStrangersShareTheLimit) {
+    const auto shared = std::make_shared<Strangers>();
+    Recorder second_handler;
+    Loop second_loop(clock_);
+    NetLimits limits;
+    limits.unadmitted_per_address = 1;
+    limits.limit_loopback = true;
+    const auto listener = Listener::open("127.0.0.1:0").value();
+    Server second(second_loop, second_handler, limits, shared);
+    second_handler.server = &second;
+    ASSERT_EQ(shared->take(to_address_key(address_of("::ffff:127.0.0.1")), 1, 10),
+              Strangers::Answer::taken);  // As another thread's server would.
+    second.listen(listener);
+    Peer peer(listener->port());
+    second_loop.set_tick(1ms, [&](const Loop::Tick&) {
+        if (second.counters().refused_per_address == 1) {
+            second_loop.stop();
+        }
+    });
+    second_loop.run();
+    EXPECT_EQ(second.connection_count(), 0U);
+    EXPECT_EQ(shared->count(), 1U);
 }
 
 TEST_F(ServerAcceptFew, FO097_StrangersOfOneAddressAreLimitedUntilTheyAreAdmitted) {
