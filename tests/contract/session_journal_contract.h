@@ -39,6 +39,7 @@ protected:
         made.device = {DeviceKind::tablet, "Ada's \"tablet\"\n\xF0\x9F\x98\x80"};
         made.grace_until = kNow + Millis{10'000};
         made.closed_at = kNow + Millis{5};
+        made.beats_until = kNow + Millis{100'000};
         made.custom = std::make_shared<CustomStatus>(
             CustomStatus{"tea", "\xF0\x9F\x8D\xB5", kNow + Millis{60'000}});
         made.declared_until = kNow + Millis{30'000};

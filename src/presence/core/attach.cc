@@ -94,7 +94,10 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
                                                      MonoTime asked_at) {
     const UserRecordRef seen = users_.at(slot).record;
     const auto found = std::ranges::find_if(seen->sessions, [&](const Session& session) {
-        return request.resume_id && session.id == *request.resume_id &&
+        if (request.beating) {
+            return session.id == *request.beating;
+        }
+        return request.resume_id && session.id == *request.resume_id && !session.beats_until &&
                equal_in_constant_time(session.resume_hash, request.resume_hash);
     });
     const bool resumed = found != seen->sessions.end();
@@ -148,7 +151,7 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
     if (held != nullptr) {
         session = *held;
     } else {
-        session.id = SessionId(parts_.random.token(kSessionIdLength));
+        session.id = request.beating.value_or(SessionId(parts_.random.token(kSessionIdLength)));
         session.resume_hash = request.new_resume_hash;
         session.connected_at = now;
         session.counts = !request.observe;
@@ -156,6 +159,9 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
     session.epoch = next_epoch(session.epoch, now);
     session.node = parts_.nodes.self;
     session.grace_until.reset();
+    if (request.beating) {
+        session.beats_until = now + parts_.config.heartbeat.ttl;
+    }
     if (request.device) {
         session.device = *request.device;
     }
@@ -181,7 +187,7 @@ void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, b
             owner_->end_connection(old.connection,
                                    replaced ? EndReason::replaced : EndReason::displaced);
         }
-        parts_.counters.grace_returns += replaced && !old.connection ? 1U : 0U;
+        parts_.counters.grace_returns += replaced && old.in_grace() ? 1U : 0U;
         if (replaced && old.reported_activity && !active) {
             local.last_activity = old.last_activity;
             file(heir);
@@ -209,7 +215,7 @@ Result<PresenceService::Displaced> PresenceService::make_room(User& user) {
     std::optional<SlotId> longest_silent;
     for (const SlotId id : user.sessions) {
         const LocalSession& local = sessions_.at(id);
-        if (!local.ending && local.connection &&
+        if (!local.ending && !local.in_grace() &&
             (!longest_silent ||
              local.last_heartbeat < sessions_.at(*longest_silent).last_heartbeat)) {
             longest_silent = id;
@@ -237,6 +243,8 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     LocalSession& local = sessions_.at(id);
     local.user = user;
     local.connection = request.connection;
+    local.by_http = request.beating.has_value();
+    local.token_issued_at = request.token_issued_at.value_or(WallTime{});
     local.id = session.id;
     local.epoch = session.epoch;
     local.last_heartbeat = now;
@@ -248,16 +256,30 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     return id;
 }
 
+/// A session in grace has all of it from now on, as its client could not return before. One that
+/// lives by HTTP keeps what was left of its ttl.
+Millis PresenceService::left_after_restart(const Session& session, WallTime last_alive) const {
+    const HeartbeatConfig& heartbeat = parts_.config.heartbeat;
+    if (!session.beats_until) {
+        return heartbeat.grace;
+    }
+    return std::clamp(*session.beats_until - last_alive, std::min(heartbeat.grace, heartbeat.ttl),
+                      heartbeat.ttl);
+}
+
 Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, WallTime last_alive) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
     const WallTime now = parts_.clock.wall_now();
-    const WallTime grace_until = now + parts_.config.heartbeat.grace;
     for (Session& session : sessions) {
+        const Millis left = left_after_restart(session, last_alive);
         if (!session.grace_until) {
-            session.closed_at = std::min(last_alive, now);
+            const WallTime sign = session.beats_until
+                                      ? *session.beats_until - parts_.config.heartbeat.ttl
+                                      : last_alive;
+            session.closed_at = std::min({sign, last_alive, now});
         }
-        session.grace_until = grace_until;
+        session.grace_until = now + left;
     }
     Change edit = [sessions](Draft& draft) {
         for (const Session& session : sessions) {
@@ -277,8 +299,11 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         local.user = slot;
         local.id = session.id;
         local.epoch = session.epoch;
-        local.last_heartbeat = parts_.clock.now();
-        local.last_activity = local.last_heartbeat;
+        local.by_http = session.beats_until.has_value();
+        const Millis left = *session.grace_until - now;
+        local.last_heartbeat =
+            parts_.clock.now() - (local.by_http ? parts_.config.heartbeat.ttl - left : Millis{0});
+        local.last_activity = parts_.clock.now();
         local.reported_activity = session.active_rank > 0;
         local.idle = session.idle;
         local.lost_at = parts_.clock.now();

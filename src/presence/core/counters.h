@@ -29,15 +29,16 @@ enum class Cause : std::uint8_t {
     node_death,  ///< Another node died and left its session.
     assertion,   ///< Stated to the store again.
     rejoin,      ///< Others had ended it, but it lives.
+    beat,        ///< A heartbeat over HTTP that said something new, or was due to be noted.
 };
-inline constexpr std::size_t kCauses = 20;
+inline constexpr std::size_t kCauses = 21;
 
 [[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
     constexpr std::array<std::string_view, kCauses> kNames{
-        "connect", "resume",    "close",      "grace_over", "goodbye",
-        "silence", "displaced", "kicked",     "revoked",    "token_expired",
-        "erased",  "activity",  "idle",       "status",     "status_expiry",
-        "privacy", "restart",   "node_death", "assertion",  "rejoin"};
+        "connect",   "resume", "close",         "grace_over",    "goodbye", "silence",
+        "displaced", "kicked", "revoked",       "token_expired", "erased",  "activity",
+        "idle",      "status", "status_expiry", "privacy",       "restart", "node_death",
+        "assertion", "rejoin", "beat"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -50,6 +51,8 @@ struct CoreCounters {
     std::uint64_t held_back = 0;  ///< Transitions merged by the anti-flap window.
     std::uint64_t swallowed = 0;  ///< Of those, ended where they began: nobody was told.
     std::uint64_t silent_deaths = 0;
+    std::uint64_t http_beats = 0;
+    std::uint64_t http_beats_refused = 0;  ///< Of devices that a back end has thrown out.
     std::uint64_t grace_returns = 0;
     std::uint64_t grace_ends = 0;
     std::uint64_t pings = 0;

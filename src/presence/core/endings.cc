@@ -50,6 +50,10 @@ void PresenceService::forget_local(SlotId session) {
 /// Nothing that its client says counts any more.
 void PresenceService::cut_off(LocalSession& local, EndReason reason) {
     local.ending = true;
+    if (local.by_http && (reason == EndReason::kicked || reason == EndReason::erased)) {
+        const MonoTime now = parts_.clock.now();
+        refused_.refuse(users_.at(local.user).id, local.id, now + parts_.config.heartbeat.ttl, now);
+    }
     if (local.connection && owner_ != nullptr) {
         owner_->end_connection(local.connection, reason);
     }
@@ -96,6 +100,7 @@ void PresenceService::end_at_next_look(SlotId session) {
     LocalSession& local = sessions_.at(session);
     local.ending = false;
     local.connection = {};
+    local.by_http = false;  // From now on it waits for its end like any that is in grace.
     local.lost_at = parts_.clock.now() + kRetry - parts_.config.heartbeat.grace;
     file(session);
 }

@@ -36,11 +36,11 @@ WallTime PresenceService::wall_of(MonoTime moment) const {
 
 MonoTime PresenceService::next_deadline(const LocalSession& local) const {
     const HeartbeatConfig& heartbeat = parts_.config.heartbeat;
-    if (!local.connection) {
+    if (local.in_grace()) {
         // Who wanted to return while we were stopped is still at the door.
         return stalls_.deadline(local.lost_at, heartbeat.grace);
     }
-    const bool pinged = local.pinged_at > local.last_heartbeat;
+    const bool pinged = local.by_http || local.pinged_at > local.last_heartbeat;
     // 60 % of the ttl: time for a Ping to be answered, twice over.
     const Millis look_after = pinged ? heartbeat.ttl : heartbeat.ttl * 6 / 10;
     MonoTime deadline = stalls_.deadline(local.last_heartbeat, look_after);
@@ -127,7 +127,7 @@ void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime n
     if (local->ending) {
         return;
     }
-    if (!local->connection) {
+    if (local->in_grace()) {
         if (now >= next_deadline(*local)) {
             ++parts_.counters.grace_ends;
             end_later(session, Cause::grace_over, last_sign_of(*local));
@@ -138,14 +138,13 @@ void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime n
         if (silent >= parts_.config.heartbeat.ttl) {
             ++parts_.counters.silent_deaths;
             const SlotId connection = local->connection;
-            const WallTime sign = wall_of(local->last_heartbeat);
-            end_later(session, Cause::silence, sign);
-            if (owner_ != nullptr) {
+            end_later(session, Cause::silence, last_sign_of(*local));
+            if (connection && owner_ != nullptr) {
                 owner_->end_connection(connection, EndReason::silence);
             }
             return;
         }
-        if (silent >= parts_.config.heartbeat.ttl * 6 / 10 &&
+        if (local->connection && silent >= parts_.config.heartbeat.ttl * 6 / 10 &&
             local->pinged_at <= local->last_heartbeat) {
             ++parts_.counters.pings;
             local->pinged_at = now;

@@ -11,6 +11,7 @@
 #include "presence/core/limits.h"
 #include "presence/core/node_view.h"
 #include "presence/core/profile_cache.h"
+#include "presence/core/refused_devices.h"
 #include "presence/core/stall_log.h"
 #include "presence/core/status_change.h"
 #include "presence/core/timing_wheel.h"
@@ -51,6 +52,18 @@ struct AttachRequest {
     bool observe = false;
     std::optional<bool> active;  ///< The client said `active` (true) or `idle` (false).
     SlotId connection;
+    /// The session is to live by heartbeats over HTTP, under this name: the one that stands, or a
+    /// new one.
+    std::optional<SessionId> beating;
+};
+
+/// A heartbeat over HTTP. The token has been checked.
+struct BeatRequest {
+    UserId user;
+    std::optional<WallTime> token_issued_at;
+    SessionId session;  ///< Made by beating_session.
+    std::optional<Device> device;
+    std::optional<bool> active;
 };
 
 struct Attachment {
@@ -116,6 +129,17 @@ public:
             local->last_heartbeat = now;
         }
     }
+
+    /// A heartbeat over HTTP: the session goes on, or begins.
+    /// @retval ErrorCode::forbidden  A back end has just thrown the device out.
+    /// Else as attach.
+    [[nodiscard]] Task<Result<Attachment>> beat(BeatRequest request);
+    /// A device that lives by HTTP signs out. False: there is no such session.
+    [[nodiscard]] Task<Result<bool>> sign_out(UserId user, SessionId session);
+    /// Whether the user has sessions here that live by HTTP.
+    [[nodiscard]] bool has_beating(const UserId& user);
+    /// Ends those of them whose token was issued before.
+    [[nodiscard]] Task<bool> end_beating_revoked(UserId user, WallTime before);
 
     /// The client said that its person was active `ago` ago, or (empty) is idle.
     [[nodiscard]] Task<Result<bool>> report_activity(SlotId session, std::optional<Millis> ago);
@@ -325,10 +349,16 @@ private:
         WallTime last_sign;
     };
     [[nodiscard]] Result<Displaced> make_room(User& user);
+    [[nodiscard]] Millis left_after_restart(const Session& session, WallTime last_alive) const;
     SlotId open_local(SlotId user, const Session& session, const AttachRequest& request);
     /// Forgets the session that `heir` took over or took the place of, and closes its connection.
     /// `active`: the heir has just said so; else the last activity is still that of before.
     void succeed(SlotId user, const SessionId& held, SlotId heir, bool active);
+
+    // Sessions that live by HTTP, in http_beats.cc
+    [[nodiscard]] SlotId find_beating(const UserId& user, const SessionId& session);
+    [[nodiscard]] Task<Result<bool>> take_beat(SlotId session, BeatRequest request);
+    [[nodiscard]] AttachRequest to_attach(BeatRequest request) const;
 
     // Ends, in endings.cc
     [[nodiscard]] Task<bool> end_locked(SlotId user, SlotId session, Cause cause, WallTime sign);
@@ -366,6 +396,7 @@ private:
     SlotPool<LocalSession> sessions_;
     TimingWheel<WheelItem> wheel_;
     StallLog stalls_;
+    RefusedDevices refused_;
     Millis wall_offset_{0};
     std::vector<Orphan> orphans_;
     MonoTime orphans_due_;

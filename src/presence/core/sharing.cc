@@ -148,7 +148,7 @@ void PresenceService::look_for_returns() {
         if (local == nullptr || local->ending || !local->orphaned) {
             return true;
         }
-        if (!local->connection) {
+        if (local->in_grace()) {
             const SlotId user = local->user;
             forget_local(one.local);  // Nobody waits for it, and the others have settled it.
             close_if_idle(user);
@@ -292,8 +292,11 @@ Task<Result<bool>> PresenceService::settle_death(std::vector<UserId> users, Node
                 return false;
             }
             if (!session.grace_until) {
-                session.closed_at = died_at;
-                session.grace_until = grace_until;
+                // One that lives by HTTP keeps its ttl: it may be beaten on any node.
+                session.closed_at = session.beats_until
+                                        ? *session.beats_until - parts_.config.heartbeat.ttl
+                                        : died_at;
+                session.grace_until = session.beats_until.value_or(grace_until);
             }
             if (*session.grace_until > now) {
                 return false;

@@ -28,10 +28,15 @@ struct LocalSession {
     MonoTime pinged_at;
     MonoTime lost_at;              ///< With no connection: when the grace began.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
+    /// Of a session that lives by HTTP: of the token of its last heartbeat; 0: not said.
+    WallTime token_issued_at;
+    bool by_http = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
     bool reported_activity = false;
     bool idle = false;      ///< As in the record.
     bool orphaned = false;  ///< Counts as nothing until it shows life (RULINGS 32).
     bool ending = false;    ///< An end is under way: signs of life come too late.
+
+    [[nodiscard]] bool in_grace() const noexcept { return !connection && !by_http; }
 };
 
 /// A status change that came too fast and waits for its bucket (RULINGS 12).

@@ -45,6 +45,15 @@ struct DeviceSet {
 /// SHA-256 of a resume secret, cut to 128 bits. Records hold this and never the secret.
 using ResumeHash = std::array<std::uint8_t, 16>;
 
+/// A heartbeat over HTTP is written to the store at most so often (RULINGS 19).
+inline constexpr Millis kBeatsNoted{5'000};
+
+/// The name of the session of a device that lives by heartbeats over HTTP. No other session can
+/// have it: those are named in base64url.
+[[nodiscard]] inline SessionId beating_session(std::string_view device) {
+    return SessionId("http:" + std::string(device));
+}
+
 /// One device attached to the system, as the stores keep it. It outlives its connection by the
 /// grace. When it last beat is known only to the gateway that holds it.
 struct Session {
@@ -56,7 +65,10 @@ struct Session {
     WallTime connected_at;
     std::optional<WallTime> grace_until;  ///< Set while there is no connection.
     WallTime closed_at;                   ///< With grace_until: the last sign of life.
-    CustomStatusRef custom;               ///< Session scope.
+    /// Set where it lives by heartbeats over HTTP: it ends then, unless one comes. Behind the truth
+    /// by up to kBeatsNoted.
+    std::optional<WallTime> beats_until;
+    CustomStatusRef custom;  ///< Session scope.
     std::optional<WallTime> declared_until;
     std::uint32_t active_rank = 0;  ///< Order in which sessions last reported `active`; 0: never.
     DeclaredStatus declared = DeclaredStatus::automatic;  ///< Session scope; never `invisible`.

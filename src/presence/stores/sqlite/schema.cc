@@ -12,7 +12,7 @@ namespace {
 ///
 /// Ids are TEXT and compared byte for byte (BINARY, the default). Times are milliseconds of the
 /// Unix epoch. Enumerations are their words on the wire, so that their numbers may change.
-constexpr std::array<const char*, 1> kSteps{R"sql(
+constexpr std::array<const char*, 2> kSteps{R"sql(
 CREATE TABLE profiles (
     user               TEXT NOT NULL PRIMARY KEY,
     declared_status    TEXT NOT NULL DEFAULT 'auto',
@@ -68,6 +68,9 @@ CREATE TABLE journal (
 ) STRICT;
 
 INSERT INTO journal (only) VALUES (1);
+)sql",
+                                            R"sql(
+ALTER TABLE open_sessions ADD COLUMN beats_until_ms INTEGER;  -- NULL: it had a connection
 )sql"};
 
 std::int64_t stored_schema(Connection& connection) {

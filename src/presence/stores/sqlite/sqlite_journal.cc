@@ -31,6 +31,7 @@ Session session_at(const Statement& read, int first) {
     session.active_rank = static_cast<std::uint32_t>(read.integer(first + 13));
     session.counts = read.integer(first + 14) != 0;
     session.idle = read.integer(first + 15) != 0;
+    session.beats_until = read.time(first + 16);
     return session;
 }
 
@@ -38,8 +39,8 @@ void put(Connection& connection, const UserId& user, const Session& session) {
     Statement write = connection.use(
         "INSERT OR REPLACE INTO open_sessions (user, id, epoch, resume_hash, device_kind, "
         "device_name, connected_ms, grace_until_ms, closed_ms, custom_text, custom_emoji, "
-        "custom_until_ms, declared_status, declared_until_ms, active_rank, counts, idle) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "custom_until_ms, declared_status, declared_until_ms, active_rank, counts, idle, "
+        "beats_until_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(user.text)
         .bind(session.id.text)
         .bind(static_cast<std::int64_t>(session.epoch.value))
@@ -54,7 +55,8 @@ void put(Connection& connection, const UserId& user, const Session& session) {
         .bind(session.declared_until)
         .bind(std::int64_t{session.active_rank})
         .bind(std::int64_t{session.counts})
-        .bind(std::int64_t{session.idle});
+        .bind(std::int64_t{session.idle})
+        .bind(session.beats_until);
     write.run();
 }
 
@@ -82,7 +84,8 @@ JournalStart begin_life(Connection& connection, std::uint64_t floor) {
     Statement read = connection.use(
         "SELECT user, id, epoch, resume_hash, device_kind, device_name, connected_ms, "
         "grace_until_ms, closed_ms, custom_text, custom_emoji, custom_until_ms, declared_status, "
-        "declared_until_ms, active_rank, counts, idle FROM open_sessions ORDER BY user, id");
+        "declared_until_ms, active_rank, counts, idle, beats_until_ms FROM open_sessions "
+        "ORDER BY user, id");
     while (read.row()) {
         start.open.push_back({UserId(read.text(0)), session_at(read, 1)});
     }
