@@ -69,6 +69,7 @@ Task<Calls::Answer> Calls::erase(const AdmittedCall& call) const {
         co_return erased.error();
     }
     co_await forget_copies(call.user);
+    co_await end_readers(call.user);
     co_return no_content();
 }
 

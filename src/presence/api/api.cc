@@ -4,6 +4,7 @@
 #include "presence/api/caller.h"
 #include "presence/api/calls.h"
 #include "presence/api/open_pages.h"
+#include "presence/api/readers.h"
 #include "presence/api/request_target.h"
 #include "presence/api/routes.h"
 
@@ -23,7 +24,7 @@ Error token_in_url() {
 
 /// What the path names, decoded and checked.
 Result<bool> name_parties(AdmittedCall& call, std::optional<std::string> subject) {
-    if (call.route.call == Call::query_presence) {
+    if (!call.route.names_user) {
         return true;
     }
     const char* const fault = subject ? check_id(*subject) : "is badly encoded";
@@ -60,42 +61,84 @@ std::optional<std::string> welcome_origin(const net::HttpRequest& request,
     return std::string(*origin);
 }
 
-void add_cors_headers(net::HttpResponse& answer, const std::string& origin, bool preflight) {
+/// Whether a page of another origin may have its cookies sent to `path`.
+bool takes_credentials(std::string_view path, const ApiParts& parts) {
+    return !parts.cookie.empty() && !parts.origins.any() &&
+           (path == "/v1/stream" || path == "/v1/poll");
+}
+
+void add_cors_headers(net::HttpResponse& answer, const std::string& origin, bool preflight,
+                      bool credentials) {
     answer.headers.emplace_back("Access-Control-Allow-Origin", origin);
+    if (credentials) {
+        answer.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+    }
     if (preflight) {
         answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
         answer.headers.emplace_back("Access-Control-Allow-Headers",
-                                    "Authorization, Content-Type, If-None-Match");
+                                    "Authorization, Content-Type, If-None-Match, Last-Event-ID");
         answer.headers.emplace_back("Access-Control-Max-Age", "600");
     } else {
         answer.headers.emplace_back("Access-Control-Expose-Headers", "ETag, Retry-After");
     }
 }
 
+class ServerPipe final : public StreamPipe {
+public:
+    void connect(net::Server& server) { server_ = &server; }
+    void admit(net::ConnectionId id) override { server_->set_admitted(id); }
+    bool has_client(net::ConnectionId id) const override { return server_->has_client(id); }
+    std::optional<MonoTime> blocked_since(net::ConnectionId id) const override {
+        return server_->blocked_since(id);
+    }
+    net::SendResult send(net::ConnectionId id, std::string_view bytes) override {
+        return server_->send_raw(id, bytes);
+    }
+    void end(net::ConnectionId id) override { server_->end_stream(id); }
+    void abort(net::ConnectionId id) override { server_->abort(id); }
+    std::size_t web_sockets() const override { return server_->websocket_count(); }
+
+private:
+    net::Server* server_ = nullptr;
+};
+
 }  // namespace
 
 struct Api::State {
-    explicit State(const ApiParts& from) : parts(from), pages(from), doorman(from), calls(from) {}
+    explicit State(const ApiParts& from)
+        : parts(from),
+          readers(from),
+          pages(from),
+          doorman(from),
+          calls(from, readers) {}
 
     ApiParts parts;
+    ServerPipe server_pipe;
+    StreamPipe* pipe = nullptr;
+    Readers readers;
     OpenPages pages;
     Doorman doorman;
     Calls calls;
     net::Server* server = nullptr;
 
-    Task<net::HttpResponse> answer(net::HttpRequest request);
-    Task<net::HttpResponse> answer_plain(net::HttpRequest request);
-    Task<Result<net::HttpResponse>> answer_call(Route route, net::HttpRequest request);
+    Task<net::HttpResponse> answer(net::HttpRequest request, net::ConnectionId id);
+    Task<net::HttpResponse> answer_plain(net::HttpRequest request, net::ConnectionId id);
+    Task<Result<net::HttpResponse>> answer_call(Route route, net::HttpRequest request,
+                                                net::ConnectionId id);
     Detached serve(net::ConnectionId id, net::HttpRequest request);
 };
 
-Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRequest request) {
+Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRequest request,
+                                                        net::ConnectionId id) {
     std::optional<std::string> subject = decode_segment(route.user);
     Result<Caller> caller = co_await doorman.admit(route, subject, request);
     if (!caller) {
         co_return caller.error();
     }
-    AdmittedCall call{route, std::move(*caller), {}, {}, {}};
+    if (id) {
+        pipe->admit(id);
+    }
+    AdmittedCall call{route, std::move(*caller), {}, {}, {}, id};
     Result<bool> named = name_parties(call, std::move(subject));
     if (!named) {
         co_return named.error();
@@ -105,7 +148,7 @@ Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRe
     co_return answer;
 }
 
-Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request) {
+Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request, net::ConnectionId id) {
     if (request.method == "OPTIONS") {
         co_return no_content();
     }
@@ -114,7 +157,7 @@ Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request) {
     }
     const std::string path(request.path());
     if (const std::optional<Route> route = find_route(request.method, path)) {
-        Task<Result<net::HttpResponse>> calling = answer_call(*route, std::move(request));
+        Task<Result<net::HttpResponse>> calling = answer_call(*route, std::move(request), id);
         Result<net::HttpResponse> called = co_await calling;
         if (!called) {
             co_return error_answer(called.error());
@@ -127,22 +170,27 @@ Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request) {
     co_return error_answer(not_found());
 }
 
-Task<net::HttpResponse> Api::State::answer(net::HttpRequest request) {
+Task<net::HttpResponse> Api::State::answer(net::HttpRequest request, net::ConnectionId id) {
+    const bool credentials = takes_credentials(request.path(), parts);
     const bool preflight = request.method == "OPTIONS";
     const std::optional<std::string> origin = welcome_origin(request, parts.origins);
-    Task<net::HttpResponse> answering = answer_plain(std::move(request));
+    Task<net::HttpResponse> answering = answer_plain(std::move(request), id);
     net::HttpResponse response = co_await answering;
     add_common_headers(response);
     if (origin) {
-        add_cors_headers(response, *origin, preflight);
+        add_cors_headers(response, *origin, preflight, credentials);
     }
     co_return response;
 }
 
 Detached Api::State::serve(net::ConnectionId id, net::HttpRequest request) {
-    Task<net::HttpResponse> answering = answer(std::move(request));
+    Task<net::HttpResponse> answering = answer(std::move(request), id);
     net::HttpResponse response = co_await answering;
-    server->respond(id, std::move(response));
+    if (response.more_follows) {
+        server->respond_stream(id, std::move(response));
+    } else {
+        server->respond(id, std::move(response));
+    }
 }
 
 Api::Api(const ApiParts& parts) : state_(std::make_unique<State>(parts)) {}
@@ -150,14 +198,45 @@ Api::~Api() = default;
 
 void Api::connect(net::Server& server) {
     state_->server = &server;
+    state_->server_pipe.connect(server);
+    connect(state_->server_pipe);
 }
 
-Task<net::HttpResponse> Api::answer(net::HttpRequest request) {
-    return state_->answer(std::move(request));
+void Api::connect(StreamPipe& pipe) {
+    state_->pipe = &pipe;
+    state_->readers.connect(pipe);
+}
+
+Task<net::HttpResponse> Api::answer(net::HttpRequest request, net::ConnectionId id) {
+    return state_->answer(std::move(request), id);
 }
 
 void Api::on_request(net::ConnectionId id, net::HttpRequest& request) {
     state_->serve(id, std::move(request));
+}
+
+void Api::on_request_lost(net::ConnectionId id) {
+    state_->readers.on_lost(id);
+}
+
+void Api::on_request_half_closed(net::ConnectionId id) {
+    state_->readers.on_half_closed(id);
+}
+
+void Api::on_drained(net::ConnectionId id) {
+    state_->readers.on_drained(id);
+}
+
+void Api::tick() {
+    state_->readers.tick();
+}
+
+void Api::drain(Millis window) {
+    state_->readers.drain(window);
+}
+
+Readers& Api::readers() noexcept {
+    return state_->readers;
 }
 
 }  // namespace presence::api

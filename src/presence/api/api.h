@@ -15,6 +15,9 @@
 
 namespace presence::api {
 
+class Readers;
+class StreamPipe;
+
 /// Files that the node serves as they are.
 struct Assets {
     struct Page {
@@ -51,6 +54,7 @@ struct ApiParts {
     const NodeFacts& facts;
     const Assets& assets;
     const DemoHooks* demo = nullptr;  ///< Null in production: 404.
+    std::string cookie{};             ///< That may bring a token (auth.cookie); empty: none may.
 };
 
 /// The HTTP side of one thread: PROTOCOL.md section 2 as api/openapi.yaml has it. Answers at once
@@ -64,8 +68,23 @@ public:
 
     void connect(net::Server& server);
     void on_request(net::ConnectionId id, net::HttpRequest& request);
-    /// What on_request sends. Needs no server.
-    [[nodiscard]] Task<net::HttpResponse> answer(net::HttpRequest request);
+    void on_request_lost(net::ConnectionId id);
+    void on_request_half_closed(net::ConnectionId id);
+    void on_drained(net::ConnectionId id);
+
+    /// Called about every `kTick`.
+    void tick();
+    static constexpr Millis kTick{50};
+    /// Ends streams and polls; streams are told to come back spread over `window`.
+    void drain(Millis window);
+
+    /// What on_request sends. Needs no server, but for streams and polls a pipe.
+    /// @param id  Whose the request is; 0: nobody's whom one could lose.
+    [[nodiscard]] Task<net::HttpResponse> answer(net::HttpRequest request,
+                                                 net::ConnectionId id = {});
+    /// For tests: another way out than the server's.
+    void connect(StreamPipe& pipe);
+    [[nodiscard]] Readers& readers() noexcept;
 
 private:
     struct State;

@@ -28,6 +28,30 @@ std::optional<std::string> bearer_token(const net::HttpRequest& request) {
     return std::string(token);
 }
 
+/// The value of the one cookie of that name (RFC 6265); two of them are none, as nobody can tell
+/// which is meant.
+std::optional<std::string> cookie_value(const net::HttpRequest& request, std::string_view name) {
+    const auto header = request.header("cookie");
+    if (!header || request.header_count("cookie") > 1) {
+        return std::nullopt;
+    }
+    std::optional<std::string> found;
+    for (std::string_view rest = *header; !rest.empty();) {
+        std::string_view one = rest.substr(0, rest.find(';'));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+        const std::size_t equals = one.find('=');
+        if (equals == std::string_view::npos || one.substr(0, equals) != name) {
+            continue;
+        }
+        if (found) {
+            return std::nullopt;
+        }
+        found = std::string(one.substr(equals + 1));
+    }
+    return found;
+}
+
 bool may(const TokenClaims& claims, const Route& route, const std::optional<std::string>& subject) {
     if (route.right != nullptr && !(claims.rights.*route.right)) {
         return false;
@@ -37,6 +61,8 @@ bool may(const TokenClaims& claims, const Route& route, const std::optional<std:
             return true;
         case Callers::user_itself:
             return subject && *subject == claims.user.text;
+        case Callers::users_alone:
+            return true;
         case Callers::back_ends:
             return false;
     }
@@ -64,12 +90,35 @@ Task<Result<Admission>> ask_home(Shard& home, UserId user, std::optional<WallTim
 
 }  // namespace
 
-Task<Result<Caller>> Doorman::identify(const net::HttpRequest& request) const {
-    std::optional<std::string> token = bearer_token(request);
+std::optional<std::string> Doorman::cookie_token(const Route& route,
+                                                 const net::HttpRequest& request) const {
+    if (parts_.cookie.empty() || !takes_cookie(route.call)) {
+        return std::nullopt;
+    }
+    // Browsers send cookies whichever page asks: so only for pages that may (RULINGS 41).
+    const auto origin = request.header("origin");
+    const bool origin_allowed =
+        origin && request.header_count("origin") == 1 && parts_.origins.allows(*origin);
+    const bool same_origin = request.header_count("sec-fetch-site") == 1 &&
+                             *request.header("sec-fetch-site") == "same-origin";
+    if (!origin_allowed && !same_origin) {
+        return std::nullopt;
+    }
+    return cookie_value(request, parts_.cookie);
+}
+
+Task<Result<Caller>> Doorman::identify(const Route& route, const net::HttpRequest& request) const {
+    const bool by_header = request.header("authorization").has_value();
+    std::optional<std::string> token =
+        by_header ? bearer_token(request) : cookie_token(route, request);
     if (!token) {
         co_return unauthorized();
     }
-    if (parts_.is_api_key(*token)) {
+    if (by_header && parts_.is_api_key(*token)) {
+        if (route.callers == Callers::users_alone) {
+            co_return Error{ErrorCode::forbidden, "this call is for users, not for back ends", 0,
+                            0};
+        }
         co_return Caller{};
     }
     Task<Result<TokenClaims>> verifying =
@@ -83,7 +132,7 @@ Task<Result<Caller>> Doorman::identify(const net::HttpRequest& request) const {
 
 Task<Result<Caller>> Doorman::admit(const Route& route, const std::optional<std::string>& subject,
                                     const net::HttpRequest& request) const {
-    Result<Caller> caller = co_await identify(request);
+    Result<Caller> caller = co_await identify(route, request);
     if (!caller || !caller->user) {
         co_return caller;
     }

@@ -34,7 +34,11 @@ public:
                                              const net::HttpRequest& request) const;
 
 private:
-    [[nodiscard]] Task<Result<Caller>> identify(const net::HttpRequest& request) const;
+    [[nodiscard]] Task<Result<Caller>> identify(const Route& route,
+                                                const net::HttpRequest& request) const;
+    /// The token that came in a cookie, if this call takes one and the page may send it.
+    [[nodiscard]] std::optional<std::string> cookie_token(const Route& route,
+                                                          const net::HttpRequest& request) const;
 
     ApiParts parts_;
 };

@@ -9,9 +9,16 @@ Task<bool> drop_copy(Shard& shard, UserId user) {
     co_return true;
 }
 
+Task<bool> end_on(Shard& shard, UserId user) {
+    if (shard.readers != nullptr) {
+        shard.readers->end_readers(user);
+    }
+    co_return true;
+}
+
 }  // namespace
 
-Calls::Calls(const ApiParts& parts) : parts_(parts) {}
+Calls::Calls(const ApiParts& parts, Readers& readers) : parts_(parts), readers_(readers) {}
 
 protocol::ParseLimits Calls::limits() const {
     protocol::ParseLimits limits;
@@ -54,6 +61,17 @@ Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {
             return erase(call);
         case Call::explain_view:
             return explain(call);
+        case Call::open_stream:
+            return open_stream(call);
+        case Call::poll:
+        case Call::post_poll:
+            return poll(call);
+        case Call::beat:
+            return beat(call);
+        case Call::sign_out:
+            return sign_out(call);
+        case Call::get_stats:
+            return stats(call);
     }
     return get_presence(call);
 }
@@ -63,6 +81,15 @@ Task<bool> Calls::forget_copies(UserId user) const {
         Task<bool> dropping = run_there<bool>(parts_.scheduler, shard->scheduler,
                                               [shard, user] { return drop_copy(*shard, user); });
         co_await dropping;
+    }
+    co_return true;
+}
+
+Task<bool> Calls::end_readers(UserId user) const {
+    for (Shard* shard : parts_.shards.all) {
+        Task<bool> ending = run_there<bool>(parts_.scheduler, shard->scheduler,
+                                            [shard, user] { return end_on(*shard, user); });
+        co_await ending;
     }
     co_return true;
 }

@@ -2,6 +2,7 @@
 
 #include "presence/api/api.h"
 #include "presence/api/caller.h"
+#include "presence/api/readers.h"
 #include "presence/api/routes.h"
 #include "presence/base/task.h"
 #include "presence/net/http.h"
@@ -18,6 +19,7 @@ struct AdmittedCall {
     UserId user;        ///< That the path names; empty for a query.
     SessionId session;  ///< Likewise.
     net::HttpRequest request;
+    net::ConnectionId connection;  ///< Whose it is; 0 in tests.
 };
 
 /// The calls themselves. What belongs to a user is done on the user's home thread; views are made
@@ -26,7 +28,7 @@ class Calls {
 public:
     using Answer = Result<net::HttpResponse>;
 
-    explicit Calls(const ApiParts& parts);
+    Calls(const ApiParts& parts, Readers& readers);
 
     /// @param call  Outlives the task.
     [[nodiscard]] Task<Answer> answer(const AdmittedCall& call) const;
@@ -50,11 +52,23 @@ private:
     [[nodiscard]] Task<Answer> revoke(const AdmittedCall& call) const;
     [[nodiscard]] Task<Answer> erase(const AdmittedCall& call) const;
 
+    // Streams and polls, in reader_calls.cc
+    [[nodiscard]] Task<Answer> open_stream(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> poll(const AdmittedCall& call) const;
+
+    // Sessions that live by HTTP, in beat_calls.cc
+    [[nodiscard]] Task<Answer> beat(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> sign_out(const AdmittedCall& call) const;
+
+    [[nodiscard]] Task<Answer> stats(const AdmittedCall& call) const;
+
     /// What is stored about `user` as an answer to the call `call`.
     [[nodiscard]] net::HttpResponse profile_answer(Call call, const ProfileRef& profile) const;
     /// Drops every thread's copy of what was stored about the user, so that whoever has the answer
     /// to a change finds it done, on whichever thread the next call comes in.
     [[nodiscard]] Task<bool> forget_copies(UserId user) const;
+    /// Ends the user's streams and polls on every thread.
+    [[nodiscard]] Task<bool> end_readers(UserId user) const;
 
     /// Runs the flow that `make` returns, called with the user's home, on that thread.
     template <class T, class Make>
@@ -68,6 +82,7 @@ private:
     [[nodiscard]] protocol::ParseLimits limits() const;
 
     ApiParts parts_;
+    Readers& readers_;
 };
 
 }  // namespace presence::api

@@ -1,6 +1,10 @@
 #include "presence/api/request_target.h"
 
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 
 namespace presence::api {
 
@@ -61,6 +65,26 @@ Parameter next_parameter(std::string_view& query) {
     return {one.substr(0, equals), one.substr(equals + 1)};
 }
 
+Error refusal(std::string_view name, std::string_view what) {
+    return {ErrorCode::bad_request, fmt::format("{} {}", name, what), 0, 0};
+}
+
+/// As it stands in the query.
+Result<std::optional<std::string_view>> raw_value(std::string_view query, std::string_view name) {
+    std::optional<std::string_view> found;
+    while (!query.empty()) {
+        const Parameter parameter = next_parameter(query);
+        if (decode(parameter.name, Plus::space) != name) {
+            continue;
+        }
+        if (found) {
+            return refusal(name, "is given twice");
+        }
+        found = parameter.value;
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<std::string_view> split_path(std::string_view path) {
@@ -79,21 +103,71 @@ std::optional<std::string> decode_segment(std::string_view segment) {
 }
 
 Result<std::optional<std::string>> query_value(std::string_view query, std::string_view name) {
-    std::optional<std::string> found;
-    while (!query.empty()) {
-        const Parameter parameter = next_parameter(query);
-        if (decode(parameter.name, Plus::space) != name) {
-            continue;
-        }
-        std::optional<std::string> value = decode(parameter.value, Plus::space);
-        if (found || !value) {
-            return Error{ErrorCode::bad_request,
-                         std::string(name) + (value ? " is given twice" : " is badly encoded"), 0,
-                         0};
-        }
-        found = std::move(value);
+    const Result<std::optional<std::string_view>> raw = raw_value(query, name);
+    if (!raw) {
+        return raw.error();
     }
-    return found;
+    if (!*raw) {
+        return std::optional<std::string>();
+    }
+    std::optional<std::string> value = decode(**raw, Plus::space);
+    if (!value) {
+        return refusal(name, "is badly encoded");
+    }
+    return value;
+}
+
+Result<std::vector<UserId>> query_users(std::string_view query, std::string_view name,
+                                        std::size_t most) {
+    const Result<std::optional<std::string_view>> raw = raw_value(query, name);
+    if (!raw) {
+        return raw.error();
+    }
+    if (!*raw) {
+        return refusal(name, "is needed");
+    }
+    const auto given = static_cast<std::size_t>(std::ranges::count(**raw, ',')) + 1;
+    if (given > most) {
+        return Error{ErrorCode::limit_exceeded,
+                     fmt::format("{} holds {} entries, most is {}", name, given, most), 0,
+                     static_cast<std::int64_t>(most)};
+    }
+    std::vector<UserId> users;
+    boost::unordered_flat_set<std::string> seen;
+    std::size_t index = 0;
+    for (std::string_view rest = **raw;; ++index) {
+        const std::string_view piece = rest.substr(0, rest.find(','));
+        std::optional<std::string> id = decode(piece, Plus::space);
+        const char* const fault = id ? check_id(*id) : "is badly encoded";
+        if (fault != nullptr) {
+            return refusal(fmt::format("{}[{}]", name, index), fault);
+        }
+        if (seen.insert(*id).second) {
+            users.emplace_back(std::move(*id));
+        }
+        if (piece.size() == rest.size()) {
+            return users;
+        }
+        rest.remove_prefix(piece.size() + 1);
+    }
+}
+
+Result<std::optional<std::int64_t>> query_integer(std::string_view query, std::string_view name,
+                                                  std::int64_t least, std::int64_t most) {
+    const Result<std::optional<std::string>> text = query_value(query, name);
+    if (!text) {
+        return text.error();
+    }
+    if (!*text) {
+        return std::optional<std::int64_t>();
+    }
+    std::int64_t value = 0;
+    const char* const last = (*text)->data() + (*text)->size();
+    const auto [end, error] = std::from_chars((*text)->data(), last, value);
+    if (error != std::errc{} || end != last || value < least || value > most) {
+        return refusal(name, fmt::format("must be a whole number from {} to {}", least, most));
+    }
+    return std::optional(value);
 }
 
 bool has_parameter(std::string_view query, std::string_view name) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "presence/base/ids.h"
 #include "presence/base/result.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +27,20 @@ namespace presence::api {
 /// @retval ErrorCode::bad_request  It is there twice, or its escapes are broken.
 [[nodiscard]] Result<std::optional<std::string>> query_value(std::string_view query,
                                                              std::string_view name);
+
+/// The users in the parameter `name`: split at raw commas, then decoded, so that an id may hold a
+/// comma (`%2C`). In that order, each once.
+/// @retval ErrorCode::bad_request     It is missing or given twice, or holds what is no id.
+/// @retval ErrorCode::limit_exceeded  More than `most`.
+[[nodiscard]] Result<std::vector<UserId>> query_users(std::string_view query, std::string_view name,
+                                                      std::size_t most);
+
+/// The whole number in the parameter `name`; empty: it is not there.
+/// @retval ErrorCode::bad_request  It is none, or lies outside `least` to `most`.
+[[nodiscard]] Result<std::optional<std::int64_t>> query_integer(std::string_view query,
+                                                                std::string_view name,
+                                                                std::int64_t least,
+                                                                std::int64_t most);
 
 /// Whether a parameter of that name is there, whatever its value.
 [[nodiscard]] bool has_parameter(std::string_view query, std::string_view name);

@@ -58,6 +58,12 @@ constexpr Row kRows[]{
      kNone},
     {"POST", {"v1", "users", kUser, "revoke"}, Call::revoke_tokens, Callers::back_ends, kNone},
     {"GET", {"v1", "users", kUser, "explain"}, Call::explain_view, Callers::back_ends, kNone},
+    {"GET", {"v1", "stream"}, Call::open_stream, Callers::users_alone, kWatch},
+    {"GET", {"v1", "poll"}, Call::poll, Callers::users_alone, kWatch},
+    {"POST", {"v1", "poll"}, Call::post_poll, Callers::users_alone, kWatch},
+    {"POST", {"v1", "heartbeat"}, Call::beat, Callers::users_alone, kNone},
+    {"DELETE", {"v1", "heartbeat"}, Call::sign_out, Callers::users_alone, kNone},
+    {"GET", {"v1", "stats"}, Call::get_stats, Callers::back_ends, kNone},
 };
 
 std::optional<Route> match(const Row& row, std::span<const std::string_view> pieces) {
@@ -65,9 +71,10 @@ std::optional<Route> match(const Row& row, std::span<const std::string_view> pie
     if (wanted.size() != pieces.size()) {
         return std::nullopt;
     }
-    Route route{row.call, row.callers, row.right, {}, {}};
+    Route route{row.call, row.callers, row.right, false, {}, {}};
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (wanted[i] == kUser) {
+            route.names_user = true;
             route.user = pieces[i];
         } else if (wanted[i] == kSession) {
             route.session = pieces[i];

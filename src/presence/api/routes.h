@@ -28,18 +28,30 @@ enum class Call : std::uint8_t {
     revoke_tokens,
     erase_user,
     explain_view,
+    open_stream,
+    poll,
+    post_poll,
+    beat,
+    sign_out,
+    get_stats,
 };
 
-/// Which users may make a call; back ends may make all.
-enum class Callers : std::uint8_t { any_user, user_itself, back_ends };
+/// Which users may make a call. Back ends may make all but those of users alone.
+enum class Callers : std::uint8_t { any_user, user_itself, back_ends, users_alone };
 
 struct Route {
     Call call = Call::get_presence;
     Callers callers = Callers::back_ends;
     bool TokenRights::*right = nullptr;  ///< What the token must allow; null: nothing more.
+    bool names_user = false;             ///< The path has a place for one.
     std::string_view user;               ///< As in the path, still encoded.
     std::string_view session;            ///< Likewise.
 };
+
+/// Whether the token of such a call may come in a cookie: browsers give these no header.
+[[nodiscard]] constexpr bool takes_cookie(Call call) noexcept {
+    return call == Call::open_stream || call == Call::poll || call == Call::post_poll;
+}
 
 /// The call that a request line means; empty: there is no such path, or not with this method. HEAD
 /// is as good as GET. The views are into `path`.

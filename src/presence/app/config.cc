@@ -205,7 +205,7 @@ bool is_origin(std::string_view text) {
 
 Result<bool> check_origins(const Config& config) {
     for (const std::string& origin : config.node.allowed_origins) {
-        if (origin == "*" && !config.auth_cookie.empty()) {
+        if (origin == "*" && !config.node.auth_cookie.empty()) {
             return wrong(
                 "auth.allowed_origins is *, which auth.cookie forbids: any page could act "
                 "as its visitor; name the origins");
@@ -218,6 +218,18 @@ Result<bool> check_origins(const Config& config) {
         }
     }
     return true;
+}
+
+/// A cookie's name is a token of HTTP (RFC 6265).
+Result<bool> check_cookie(const Config& config) {
+    const std::string& name = config.node.auth_cookie;
+    const bool is_token = std::ranges::all_of(name, [](char c) {
+        return c > ' ' && c < '\x7f' &&
+               std::string_view("()<>@,;:\\\"/[]?={}").find(c) == std::string_view::npos;
+    });
+    return is_token ? Result<bool>(true)
+                    : wrong(fmt::format("auth.cookie: {} is no name of a cookie",
+                                        log::quoted(name, 80)));
 }
 
 Result<bool> check_log(const Config& config) {
@@ -286,6 +298,10 @@ Result<bool> validate(const Config& config) {
     Result<bool> origins = check_origins(config);
     if (!origins) {
         return origins;
+    }
+    Result<bool> cookie = check_cookie(config);
+    if (!cookie) {
+        return cookie;
     }
     return check_log(config);
 }

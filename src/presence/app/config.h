@@ -23,7 +23,6 @@ struct Config {
     std::string store_url = "memory:";
     std::string database_url = "sqlite:presenced.db";
     std::string profile = "default";  ///< heartbeat.profile
-    std::string auth_cookie;          ///< auth.cookie; empty: tokens do not come in cookies.
     std::string log_level = "info";
     std::string log_format = "text";
     bool dev = false;

@@ -259,7 +259,7 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
     }
     keys.push_back(text("auth.cookie",
                         "Cookie that may bring the token of a stream or poll; empty: none.",
-                        PRESENCED_FIELD(auth_cookie)));
+                        PRESENCED_FIELD(node.auth_cookie)));
 }
 
 void add_limit_keys(std::vector<ConfigKey>& keys) {
@@ -306,6 +306,10 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.limits.rest_per_second)));
     keys.push_back(
         real("limits.rest_burst", "The same at once.", PRESENCED_FIELD(node.limits.rest_burst)));
+    keys.push_back(number("limits.readers_per_user", "Streams and waiting polls of one user.",
+                          PRESENCED_FIELD(node.limits.readers_per_user), 1, 10'000));
+    keys.push_back(number("limits.readers", "Streams and waiting polls of the node.",
+                          PRESENCED_FIELD(node.limits.readers), 1, 1'000'000));
     keys.push_back(real("limits.accepts_per_second", "New connections of the node.",
                         PRESENCED_FIELD(node.limits.accepts_per_second)));
     keys.push_back(real("limits.accepts_burst", "The same at once.",

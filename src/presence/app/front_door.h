@@ -40,8 +40,16 @@ public:
     bool on_message(net::ConnectionId id, net::UserTag tag, std::string_view text) override {
         return parts_.gateway.on_message(id, tag, text);
     }
-    void on_drained(net::ConnectionId, net::UserTag tag) override {
-        parts_.gateway.on_drained(tag);
+    void on_request_lost(net::ConnectionId id) override { parts_.api.on_request_lost(id); }
+    void on_request_half_closed(net::ConnectionId id) override {
+        parts_.api.on_request_half_closed(id);
+    }
+    void on_drained(net::ConnectionId id, net::UserTag tag) override {
+        if (tag == 0) {
+            parts_.api.on_drained(id);  // The gateway's connections all have a tag.
+        } else {
+            parts_.gateway.on_drained(tag);
+        }
     }
     void on_closed(net::ConnectionId, net::UserTag tag, const net::CloseInfo& info) override {
         parts_.gateway.on_closed(tag, info);

@@ -232,10 +232,10 @@ void Node::State::build_workers() {
     }
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
-        worker.api = std::make_unique<api::Api>(
-            api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-                          [this](std::string_view key) { return api_keys.load()->matches(key); },
-                          origins, config.core, worker.limits, facts, assets, demo.get()});
+        worker.api = std::make_unique<api::Api>(api::ApiParts{
+            i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+            [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
+            config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie});
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
             clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
         worker.server =
@@ -245,8 +245,11 @@ void Node::State::build_workers() {
         worker.api->connect(*worker.server);
         worker.door->connect(*worker.server);
         gateway::Gateway* const gateway = worker.gateway.get();
-        worker.loop->set_tick(PresenceService::kTick,
-                              [gateway](const net::Loop::Tick&) { gateway->tick(); });
+        api::Api* const api = worker.api.get();
+        worker.loop->set_tick(PresenceService::kTick, [gateway, api](const net::Loop::Tick&) {
+            gateway->tick();
+            api->tick();
+        });
         worker.loop->add_batch_end([gateway] { gateway->flush(); });
     }
     for (const auto& worker : workers) {
@@ -440,7 +443,10 @@ void Node::drain_and_stop() {
     const Millis window =
         std::min(budget * 7 / 10, Millis{static_cast<std::int64_t>(500 + connections * 5)});
     for (const auto& worker : state.workers) {
-        worker->loop->post([gateway = worker->gateway.get(), window] { gateway->drain(window); });
+        worker->loop->post([one = worker.get(), window] {
+            one->gateway->drain(window);
+            one->api->drain(window);
+        });
     }
     const MonoTime deadline = state.clock.now() + window + std::min(budget / 10, Millis{2'500});
     while (connections > 0 && state.clock.now() < deadline) {

@@ -26,6 +26,7 @@ struct NodeConfig {
     auth::AuthConfig auth;
     std::vector<std::string> api_keys;
     std::vector<std::string> allowed_origins;
+    std::string auth_cookie;  ///< auth.cookie; empty: tokens do not come in cookies.
     bool demo = false;        ///< Simulated people and tokens for the demo page.
     std::string demo_secret;  ///< HS256 secret that demo tokens are signed with.
 };

@@ -50,6 +50,10 @@ struct Limits {
     /// REST calls of one user per second, and burst. Back ends are not limited.
     double rest_per_second = 20;
     double rest_burst = 100;
+    /// Streams and waiting polls of one user: tabs, not a program that forgets to close.
+    std::size_t readers_per_user = 20;
+    /// Streams and waiting polls of the node; each holds a socket and a watch list.
+    std::size_t readers = 8'000;
     /// New connections per second and burst, of the node; presence is shed before connections are.
     double accepts_per_second = 2'000;
     double accepts_burst = 4'000;

@@ -115,4 +115,14 @@ Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) 
     co_return facts;
 }
 
+Census PresenceService::census() {
+    Census census;
+    users_.for_each([&](SlotId, const User& user) {
+        if (user.record && !user.sessions.empty()) {
+            census.count(*user.record);
+        }
+    });
+    return census;
+}
+
 }  // namespace presence

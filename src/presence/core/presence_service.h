@@ -4,6 +4,7 @@
 #include "presence/base/random.h"
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
+#include "presence/core/census.h"
 #include "presence/core/configs.h"
 #include "presence/core/counters.h"
 #include "presence/core/journal_writer.h"
@@ -216,6 +217,8 @@ public:
     /// The connections of a user's live sessions on this thread, or of one of them.
     [[nodiscard]] std::vector<SlotId> connections_of(
         const UserId& user, const std::optional<SessionId>& session = std::nullopt);
+    /// Counted one by one: for a call that people make, not for one a second.
+    [[nodiscard]] Census census();
     [[nodiscard]] std::size_t session_count() const noexcept { return sessions_.size(); }
     [[nodiscard]] std::size_t user_count() const noexcept { return users_.size(); }
     [[nodiscard]] std::size_t wheel_size() const noexcept { return wheel_.size(); }

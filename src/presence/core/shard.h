@@ -9,6 +9,7 @@
 #include "presence/core/presence_service.h"
 #include "presence/core/profile_cache.h"
 #include "presence/core/profile_editor.h"
+#include "presence/core/reader_places.h"
 #include "presence/core/snapshot.h"
 #include "presence/core/watch_desk.h"
 
@@ -28,6 +29,18 @@ struct ShardParts {
     JournalSink* journal;
     const CoreConfig& config;
     const Limits& limits;
+};
+
+/// Holds this thread's readers over HTTP: streams and waiting polls.
+class ReaderOwner {
+public:
+    virtual ~ReaderOwner() = default;
+    /// Rules, contacts, blocks or revocation of `user` have changed; the caches know.
+    virtual void on_profile_changed(const UserId& user) = 0;
+    /// The user was erased: nothing goes on under that name.
+    virtual void end_readers(const UserId& user) = 0;
+    /// All of the thread, the gateway's included.
+    [[nodiscard]] virtual OpenConnections connections() const = 0;
 };
 
 /// One thread's share of the system: the users whose home it is, and the watches of the
@@ -66,7 +79,9 @@ struct Shard {
     SnapshotReader reader;
     ProfileEditor editor;
     WatchDesk watches;
-    CallBudgets calls;  ///< Of the users whose home this is.
+    CallBudgets calls;               ///< Of the users whose home this is.
+    ReaderPlaces places;             ///< Likewise.
+    ReaderOwner* readers = nullptr;  ///< Of this thread, whoever's they are; null: none.
 };
 
 /// All threads of this node, by the index that Homes gives.

@@ -106,7 +106,7 @@ void WatchDesk::flush() {
     std::vector<Verdict> verdicts;
     for (std::size_t i = 0; i < dirty.size();) {
         const std::uint32_t connection = dirty[i].first;
-        const bool takes = sink_->can_take(connection);
+        const bool takes = sink_of(connection)->can_take(connection);
         subjects.clear();
         verdicts.clear();
         for (; i < dirty.size() && dirty[i].first == connection; ++i) {
@@ -125,7 +125,7 @@ void WatchDesk::flush() {
             verdicts.push_back(edge.verdict);
         }
         if (!subjects.empty()) {
-            sink_->deliver_news(connection, subjects, verdicts);
+            sink_of(connection)->deliver_news(connection, subjects, verdicts);
         }
     }
     for (const std::uint32_t slot : std::exchange(collected_, {})) {

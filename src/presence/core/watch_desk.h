@@ -11,6 +11,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -19,8 +20,8 @@
 
 namespace presence {
 
-/// Where news of watched users goes: the gateway of the thread. No call may call back into the
-/// desk.
+/// Where news of watched users goes: the gateway of the thread, or its HTTP readers. No call may
+/// call back into the desk.
 class WatchSink {
 public:
     virtual ~WatchSink() = default;
@@ -55,7 +56,10 @@ public:
     WatchDesk(Scheduler& scheduler, const Clock& clock, PresenceBus& bus, SnapshotReader& reader,
               const Limits& limits, CoreCounters& counters);
 
-    void set_sink(WatchSink* sink) { sink_ = sink; }
+    /// Of the gateway's connections.
+    void set_sink(WatchSink* sink) { sinks_[0] = sink; }
+    /// Of those whose names have the bit kHttpReader.
+    void set_reader_sink(WatchSink* sink) { sinks_[1] = sink; }
 
     /// Watches, then reads. The answer is what the viewer now holds, for a snapshot that the caller
     /// sends before it returns to the loop.
@@ -69,6 +73,8 @@ public:
     /// Rules of `user` changed: every watch of or by the user is judged anew, and whoever gained or
     /// lost sight is told. `viewing` are the user's connections on this thread.
     void reconsider(const UserId& user, std::span<const std::uint32_t> viewing);
+    /// The second half of it alone: all watches of these connections are judged anew.
+    void reconsider_views(std::span<const std::uint32_t> viewing);
 
     /// Looks at every watch again and tells the differences, in paced batches: events may have been
     /// lost, or the store is away and what can be told has changed (DESIGN rule 30).
@@ -140,6 +146,14 @@ private:
     /// may end where it began.
     void look_again_if_untold(std::uint32_t connection, const Seen& seen);
     void refresh_users(std::uint32_t connection, const std::vector<UserId>& users);
+    [[nodiscard]] WatchSink* sink_of(std::uint32_t connection) const {
+        return sinks_[connection >> 31U];
+    }
+    /// Whose connection it is; null if it is gone.
+    [[nodiscard]] const UserId* viewer_of(std::uint32_t connection) const {
+        WatchSink* const sink = sink_of(connection);
+        return sink != nullptr ? sink->viewer_of(connection) : nullptr;
+    }
 
     Scheduler& scheduler_;
     const Clock& clock_;
@@ -147,7 +161,7 @@ private:
     SnapshotReader& reader_;
     const Limits& limits_;
     CoreCounters& counters_;
-    WatchSink* sink_ = nullptr;
+    std::array<WatchSink*, 2> sinks_{};
     WatchIndex index_;
     std::vector<std::pair<std::uint32_t, WatchIndex::EdgeId>> dirty_;  ///< Connection, edge.
     std::vector<std::uint32_t> collected_;                             ///< Subjects with news.

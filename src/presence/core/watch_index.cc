@@ -5,8 +5,10 @@
 namespace presence {
 
 WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) {
-    if (by_connection_.size() <= connection) {
-        by_connection_.resize(connection + 1);
+    std::vector<std::vector<EdgeId>>& watchers = watchers_like(connection);
+    const std::size_t place = connection & ~kHttpReader;
+    if (watchers.size() <= place) {
+        watchers.resize(place + 1);
     }
     Added added;
     if (find_edge(connection, user, added.edge)) {
@@ -36,7 +38,7 @@ WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) 
     added.edge = free_edges_.back();
     free_edges_.pop_back();
     std::vector<EdgeId>& of_subject = subjects_[subject_slot]->edges;
-    std::vector<EdgeId>& of_connection = by_connection_[connection];
+    std::vector<EdgeId>& of_connection = watchers[place];
     WatchEdge& edge = edges_[added.edge];
     edge = {};
     edge.subject = subject_slot;
@@ -61,10 +63,10 @@ bool WatchIndex::remove(EdgeId id) {
         list.pop_back();
     };
     take_out(subject.edges, edge.place_in_subject, &WatchEdge::place_in_subject);
-    take_out(by_connection_[edge.connection], edge.place_in_connection,
-             &WatchEdge::place_in_connection);
-    if (by_connection_[edge.connection].empty()) {
-        by_connection_[edge.connection] = {};  // Its memory too: slots are used again.
+    std::vector<EdgeId>& of_connection = edges_at(edge.connection);
+    take_out(of_connection, edge.place_in_connection, &WatchEdge::place_in_connection);
+    if (of_connection.empty()) {
+        of_connection = {};  // Its memory too: slots are used again.
     }
     edges_[id] = {};
     free_edges_.push_back(id);
@@ -85,10 +87,10 @@ WatchIndex::Subject* WatchIndex::find(const UserId& user) {
 
 bool WatchIndex::find_edge(std::uint32_t connection, const UserId& user, EdgeId& found) {
     const Subject* const subject = find(user);
-    if (subject == nullptr || connection >= by_connection_.size()) {
+    if (subject == nullptr) {
         return false;
     }
-    const std::vector<EdgeId>& of_connection = by_connection_[connection];
+    const std::span<const EdgeId> of_connection = edges_of(connection);
     if (of_connection.size() < subject->edges.size()) {
         for (const EdgeId id : of_connection) {
             if (subjects_[edges_[id].subject].get() == subject) {
@@ -108,10 +110,22 @@ bool WatchIndex::find_edge(std::uint32_t connection, const UserId& user, EdgeId&
 }
 
 std::span<const WatchIndex::EdgeId> WatchIndex::edges_of(std::uint32_t connection) const {
-    if (connection >= by_connection_.size()) {
-        return {};
+    const std::vector<std::vector<EdgeId>>& watchers = by_watcher_[connection >> 31U];
+    const std::size_t place = connection & ~kHttpReader;
+    return place < watchers.size() ? std::span<const EdgeId>(watchers[place])
+                                   : std::span<const EdgeId>();
+}
+
+std::vector<std::uint32_t> WatchIndex::connections() const {
+    std::vector<std::uint32_t> names;
+    for (std::uint32_t kind = 0; kind < by_watcher_.size(); ++kind) {
+        for (std::uint32_t place = 0; place < by_watcher_[kind].size(); ++place) {
+            if (!by_watcher_[kind][place].empty()) {
+                names.push_back((kind << 31U) | place);
+            }
+        }
     }
-    return by_connection_[connection];
+    return names;
 }
 
 }  // namespace presence

@@ -7,6 +7,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +16,10 @@
 #include <vector>
 
 namespace presence {
+
+/// Watchers are named by their slots. The slots of readers over HTTP have this bit set, so that
+/// they and the gateway's connections can each be counted by themselves.
+inline constexpr std::uint32_t kHttpReader = 0x8000'0000U;
 
 /// One connection's interest in one user.
 struct WatchEdge {
@@ -77,22 +82,29 @@ public:
     [[nodiscard]] bool find_edge(std::uint32_t connection, const UserId& user, EdgeId& found);
     [[nodiscard]] std::span<const EdgeId> edges_of(std::uint32_t connection) const;
 
-    /// One more than the highest connection that ever watched anybody.
-    [[nodiscard]] std::uint32_t connections() const noexcept {
-        return static_cast<std::uint32_t>(by_connection_.size());
-    }
+    /// All who watch somebody.
+    [[nodiscard]] std::vector<std::uint32_t> connections() const;
 
     [[nodiscard]] std::size_t edge_count() const noexcept { return edge_count_; }
     [[nodiscard]] std::size_t subject_count() const noexcept { return by_user_.size(); }
 
 private:
+    /// The edges of a connection for which there was an edge before.
+    [[nodiscard]] std::vector<EdgeId>& edges_at(std::uint32_t connection) {
+        return watchers_like(connection)[connection & ~kHttpReader];
+    }
+    [[nodiscard]] std::vector<std::vector<EdgeId>>& watchers_like(std::uint32_t connection) {
+        return by_watcher_[connection >> 31U];
+    }
+
     std::vector<WatchEdge> edges_;
     std::vector<EdgeId> free_edges_;
     std::size_t edge_count_ = 0;
     std::uint32_t last_serial_ = 0;
     std::vector<std::unique_ptr<Subject>> subjects_;
     std::vector<std::uint32_t> free_subjects_;
-    std::vector<std::vector<EdgeId>> by_connection_;
+    /// Of the gateway's connections and of HTTP readers, by slot.
+    std::array<std::vector<std::vector<EdgeId>>, 2> by_watcher_;
     boost::unordered_flat_map<std::string_view, std::uint32_t> by_user_;
 };
 

@@ -38,11 +38,11 @@ void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen)
         return;
     }
     const Millis untold = seen.record->untold_until - clock_.wall_now();
-    const UserId* const viewer = sink_ != nullptr ? sink_->viewer_of(connection) : nullptr;
+    const UserId* const viewer = viewer_of(connection);
     if (untold > Millis{0} && viewer != nullptr) {
         scheduler_.after(std::min(untold, kMostUntold) + kAfterUntold,
                          [this, connection, who = *viewer, seen] {
-                             const UserId* const still = sink_->viewer_of(connection);
+                             const UserId* const still = viewer_of(connection);
                              if (still != nullptr && *still == who) {
                                  heal(connection, seen);
                              }
@@ -59,7 +59,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
     }
     before.verdict = index_.edge(id).verdict;
     const EdgeRef edge = hold(id);
-    UserId viewer = *sink_->viewer_of(connection);
+    UserId viewer = *viewer_of(connection);
     std::vector<UserId> users{before.user};
     Result<std::vector<Seen>> looked = co_await reader_.look(std::move(viewer), std::move(users));
     if (!looked) {
@@ -85,9 +85,9 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
     if (!differs || (seen.verdict == before.verdict && shows_the_same(before, seen))) {
         co_return;
     }
-    if (sink_->can_take(connection)) {
+    if (sink_of(connection)->can_take(connection)) {
         const Seen* const news[]{&seen};
-        sink_->deliver_seen(connection, news);
+        sink_of(connection)->deliver_seen(connection, news);
     } else if (WatchEdge* const behind = find(edge)) {
         behind->told = kNotTold;
         behind->dirty = true;
@@ -96,7 +96,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
 
 Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
                             std::vector<UserId> users) {
-    const UserId* const viewer = sink_->viewer_of(connection);
+    const UserId* const viewer = viewer_of(connection);
     if (viewer == nullptr) {
         co_return;
     }
@@ -112,7 +112,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
         });
         co_return;
     }
-    const bool takes = sink_->can_take(connection);
+    const bool takes = sink_of(connection)->can_take(connection);
     std::vector<const Seen*> news;
     std::vector<UserId> unread;
     std::vector<UserId> older;
@@ -148,7 +148,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
         }
     }
     if (!news.empty()) {
-        sink_->deliver_seen(connection, news);
+        sink_of(connection)->deliver_seen(connection, news);
     }
     std::ranges::move(older, std::back_inserter(unread));
     if (!unread.empty()) {
@@ -157,12 +157,12 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
 }
 
 void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
-    const UserId* const viewer = sink_ != nullptr ? sink_->viewer_of(connection) : nullptr;
+    const UserId* const viewer = viewer_of(connection);
     if (viewer == nullptr) {
         return;
     }
     scheduler_.after(wait, [this, connection, who = *viewer, users = std::move(users)] {
-        const UserId* const still = sink_->viewer_of(connection);
+        const UserId* const still = viewer_of(connection);
         if (still != nullptr && *still == who) {
             refresh_users(connection, users);
         }
@@ -209,11 +209,8 @@ WatchDesk::Work WatchDesk::all_watches_of(std::uint32_t connection) {
 
 void WatchDesk::look_at_all_again() {
     std::vector<Work> work;
-    for (std::uint32_t connection = 0; connection < index_.connections(); ++connection) {
-        Work all = all_watches_of(connection);
-        if (!all.edges.empty()) {
-            work.push_back(std::move(all));
-        }
+    for (const std::uint32_t connection : index_.connections()) {
+        work.push_back(all_watches_of(connection));
     }
     in_paced_batches(std::move(work));
 }
@@ -226,6 +223,12 @@ void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> vi
             work.push_back({index_.edge(id).connection, {hold(id)}, {user}});
         }
     }
+    in_paced_batches(std::move(work));
+    reconsider_views(viewing);
+}
+
+void WatchDesk::reconsider_views(std::span<const std::uint32_t> viewing) {
+    std::vector<Work> work;
     for (const std::uint32_t connection : viewing) {
         Work all = all_watches_of(connection);
         if (!all.edges.empty()) {

@@ -130,20 +130,20 @@ const EncodedNews::Kind& Gateway::encoded(WatchIndex::Subject& subject, Verdict 
     if (!subject.encoded) {
         subject.encoded = std::make_unique<EncodedNews>();
     }
-    for (const EncodedNews::Kind& kind : subject.encoded->kinds) {
-        if (kind.verdict == verdict) {
-            return kind;
-        }
+    auto& kinds = subject.encoded->kinds;
+    auto kind = std::ranges::find(kinds, verdict, &EncodedNews::Kind::verdict);
+    if (kind == kinds.end()) {
+        ++counters_.encoded;
+        const PresenceView view =
+            parts_.shard.reader.view(subject.user, &subject.news->presence, verdict);
+        kind = kinds.insert(kinds.end(), {verdict, protocol::encode_presence(view), nullptr});
     }
-    ++counters_.encoded;
-    const PresenceView view =
-        parts_.shard.reader.view(subject.user, &subject.news->presence, verdict);
-    EncodedNews::Kind kind{verdict, protocol::encode_presence(view), nullptr};
-    const std::string_view one[]{kind.json};
-    kind.frame =
-        std::make_shared<const std::string>(net::encode_text_frame(protocol::encode_update(one)));
-    subject.encoded->kinds.push_back(std::move(kind));
-    return subject.encoded->kinds.back();
+    if (!kind->frame) {
+        const std::string_view one[]{kind->json};
+        kind->frame = std::make_shared<const std::string>(
+            net::encode_text_frame(protocol::encode_update(one)));
+    }
+    return *kind;
 }
 
 void Gateway::deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* const> subjects,
@@ -203,6 +203,9 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
     parts_.shard.watches.reconsider(user, viewing);
     if (!connections.empty()) {
         end_revoked(user);
+    }
+    if (parts_.shard.readers != nullptr) {
+        parts_.shard.readers->on_profile_changed(user);
     }
 }
 

@@ -52,7 +52,8 @@ struct HttpResponse {
     std::string content_type;  ///< Empty: no Content-Type header.
     std::vector<std::pair<std::string, std::string>> headers;
     std::variant<std::string, std::shared_ptr<const std::string>> body;
-    bool close = false;  ///< Close the connection when the answer is out.
+    bool close = false;         ///< Close the connection when the answer is out.
+    bool more_follows = false;  ///< For Server::respond_stream: the body is only its beginning.
 
     [[nodiscard]] std::string_view body_view() const noexcept;
 };

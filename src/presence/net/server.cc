@@ -195,6 +195,13 @@ std::optional<MonoTime> Server::blocked_since(ConnectionId id) const noexcept {
     return slot->extras->outbox->blocked_since;
 }
 
+bool Server::has_client(ConnectionId id) const noexcept {
+    const Slot* slot = state_->slots.find(id);
+    return (State::is_http(slot, HttpSide::Phase::waiting) ||
+            State::is_http(slot, HttpSide::Phase::streaming)) &&
+           !slot->at_end && !slot->extras->http->told_end;
+}
+
 RemoteAddress Server::remote_address(ConnectionId id) const {
     const Slot* slot = state_->slots.find(id);
     return slot == nullptr ? RemoteAddress{} : peer_address(slot->fd);

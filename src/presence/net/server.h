@@ -241,6 +241,8 @@ public:
     [[nodiscard]] bool is_blocked(ConnectionId id) const noexcept;
     /// Since when the kernel took no byte of what is queued; nothing if nothing is.
     [[nodiscard]] std::optional<MonoTime> blocked_since(ConnectionId id) const noexcept;
+    /// Whether the client of a request that awaits its answer, or of a stream, may still send.
+    [[nodiscard]] bool has_client(ConnectionId id) const noexcept;
     [[nodiscard]] RemoteAddress remote_address(ConnectionId id) const;
     [[nodiscard]] std::size_t connection_count() const noexcept;
     [[nodiscard]] std::size_t websocket_count() const noexcept;

@@ -44,6 +44,18 @@ void append_sessions(ObjectWriter& object, std::span<const SessionFields> sessio
     out.push_back(']');
 }
 
+void append_presences(ObjectWriter& body, std::span<const std::string_view> presences) {
+    body.name("users");
+    std::string& out = body.out();
+    out.push_back('[');
+    bool first = true;
+    for (const std::string_view presence : presences) {
+        out.append(first ? "" : ",").append(presence);
+        first = false;
+    }
+    out.push_back(']');
+}
+
 void append_checks(ObjectWriter& object, std::span<const ExplainedCheck> checks) {
     object.name("rules");
     std::string& out = object.out();
@@ -78,14 +90,18 @@ std::string encode_error_body(const Error& error) {
 std::string encode_query_body(std::span<const std::string_view> presences, WallTime as_of) {
     std::string out;
     ObjectWriter body(out);
-    body.name("users");
-    out.push_back('[');
-    bool first = true;
-    for (const std::string_view presence : presences) {
-        out.append(first ? "" : ",").append(presence);
-        first = false;
-    }
-    out.push_back(']');
+    append_presences(body, presences);
+    body.integer("asOf", as_of.ms());
+    body.close();
+    return out;
+}
+
+std::string encode_poll_body(std::span<const std::string_view> presences, std::string_view cursor,
+                             WallTime as_of) {
+    std::string out;
+    ObjectWriter body(out);
+    append_presences(body, presences);
+    body.text("cursor", cursor);
     body.integer("asOf", as_of.ms());
     body.close();
     return out;
@@ -122,6 +138,64 @@ std::string encode_revoke_body(WallTime before) {
     return out;
 }
 
+std::string encode_beat_body(const SessionId& session, Millis interval, Millis ttl, WallTime now) {
+    std::string out;
+    ObjectWriter body(out);
+    body.text("sessionId", session.text);
+    body.integer("intervalMs", interval.count());
+    body.integer("ttlMs", ttl.count());
+    body.integer("serverTime", now.ms());
+    body.close();
+    return out;
+}
+
+std::string encode_stats_body(const StatsFields& fields, WallTime as_of) {
+    const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+    std::string out;
+    ObjectWriter body(out);
+    body.integer("asOf", as_of.ms());
+    body.boolean("exact", true);
+    body.name("users");
+    ObjectWriter users(out);
+    std::size_t online = 0;
+    for (const std::size_t with_status : fields.by_status) {
+        online += with_status;
+    }
+    users.integer("online", number(online));
+    users.name("byStatus");
+    ObjectWriter by_status(out);
+    for (std::size_t i = 0; i < fields.by_status.size(); ++i) {
+        const auto status = static_cast<Status>(i);
+        if (status != Status::offline) {
+            by_status.integer(wire_name(status), number(fields.by_status.at(i)));
+        }
+    }
+    by_status.close();
+    users.name("byDevice");
+    ObjectWriter by_device(out);
+    for (std::size_t i = 0; i < fields.by_device.size(); ++i) {
+        by_device.integer(wire_name(static_cast<DeviceKind>(i)), number(fields.by_device.at(i)));
+    }
+    by_device.close();
+    users.close();
+    body.name("sessions");
+    ObjectWriter sessions(out);
+    sessions.integer("live", number(fields.sessions_live));
+    sessions.integer("grace", number(fields.sessions_in_grace));
+    sessions.integer("observing", number(fields.sessions_observing));
+    sessions.integer("byHttp", number(fields.sessions_by_http));
+    sessions.close();
+    body.name("connections");
+    ObjectWriter connections(out);
+    connections.integer("webSocket", number(fields.web_sockets));
+    connections.integer("stream", number(fields.streams));
+    connections.integer("poll", number(fields.polls));
+    connections.close();
+    body.integer("nodes", number(fields.nodes));
+    body.close();
+    return out;
+}
+
 void append_session(std::string& out, const SessionFields& fields, WallTime now) {
     const Session& session = fields.session;
     const bool over = session.declared_until && *session.declared_until <= now;
@@ -140,6 +214,7 @@ void append_session(std::string& out, const SessionFields& fields, WallTime now)
     object.text("activity", session.idle ? "idle" : "active");
     object.boolean("observing", !session.counts);
     object.text("state", session.grace_until ? "grace" : "live");
+    object.text("road", session.beats_until ? "http" : "webSocket");
     object.integer("connectedAt", session.connected_at.ms());
     if (fields.last_heartbeat) {
         object.integer("lastHeartbeatAt", fields.last_heartbeat->ms());

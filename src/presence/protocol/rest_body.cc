@@ -84,6 +84,27 @@ Result<std::vector<UserId>> parse_query_body(std::string_view text, const ParseL
     });
 }
 
+Result<PollBody> parse_poll_body(std::string_view text, const ParseLimits& limits,
+                                 Millis most_wait) {
+    return read_body(text, [&](const JsonFields& fields) {
+        PollBody body;
+        body.users = read_users(fields, "users", limits.watch);
+        body.cursor = fields.text("cursor").value_or("");
+        body.wait = Millis{fields.integer("waitMs", 0, most_wait.count()).value_or(0)};
+        return body;
+    });
+}
+
+Result<BeatBody> parse_beat_body(std::string_view text) {
+    return read_body(text, [&](const JsonFields& fields) {
+        BeatBody body;
+        body.device_id = read_id(fields, "deviceId");
+        body.device = read_device(fields);
+        body.activity = read_activity(fields, "activity");
+        return body;
+    });
+}
+
 Result<WallTime> parse_revoke_body(std::string_view text) {
     return read_body(text, [&](const JsonFields& fields) {
         fields.require("before");

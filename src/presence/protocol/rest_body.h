@@ -7,6 +7,8 @@
 #include "presence/model/session.h"
 #include "presence/protocol/client_message.h"
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +39,21 @@ struct UserSetDelta {
 /// POST /v1/presence/query: the users asked for, in that order, each once; may be none.
 [[nodiscard]] Result<std::vector<UserId>> parse_query_body(std::string_view text,
                                                            const ParseLimits& limits);
+/// POST /v1/poll.
+struct PollBody {
+    std::vector<UserId> users;  ///< In that order, each once; at most limits.watch.
+    std::string cursor;         ///< Empty: none.
+    Millis wait{0};
+};
+[[nodiscard]] Result<PollBody> parse_poll_body(std::string_view text, const ParseLimits& limits,
+                                               Millis most_wait);
+/// POST /v1/heartbeat.
+struct BeatBody {
+    std::string device_id;  ///< Has passed check_id.
+    std::optional<Device> device;
+    std::optional<Activity> activity;
+};
+[[nodiscard]] Result<BeatBody> parse_beat_body(std::string_view text);
 /// POST .../revoke: `before`.
 [[nodiscard]] Result<WallTime> parse_revoke_body(std::string_view text);
 
@@ -45,12 +62,33 @@ struct UserSetDelta {
 /// @param presences  Each made by append_presence.
 [[nodiscard]] std::string encode_query_body(std::span<const std::string_view> presences,
                                             WallTime as_of);
+/// @param presences  Likewise: those that differ from what the cursor before stood for.
+[[nodiscard]] std::string encode_poll_body(std::span<const std::string_view> presences,
+                                           std::string_view cursor, WallTime as_of);
 /// What a user declared for all devices; what is over at `now` is left out.
 [[nodiscard]] std::string encode_declared_body(const DeclaredState& declared, WallTime now);
 [[nodiscard]] std::string encode_privacy_body(const PrivacyRule& online,
                                               const PrivacyRule& last_seen);
 [[nodiscard]] std::string encode_user_set_body(const UserSet& users);
 [[nodiscard]] std::string encode_revoke_body(WallTime before);
+
+[[nodiscard]] std::string encode_beat_body(const SessionId& session, Millis interval, Millis ttl,
+                                           WallTime now);
+
+/// GET /v1/stats.
+struct StatsFields {
+    std::array<std::size_t, 7> by_status{};  ///< People, by Status; `offline` is not said.
+    std::array<std::size_t, kDeviceKinds> by_device{};
+    std::size_t sessions_live = 0;
+    std::size_t sessions_in_grace = 0;
+    std::size_t sessions_observing = 0;
+    std::size_t sessions_by_http = 0;
+    std::size_t web_sockets = 0;
+    std::size_t streams = 0;
+    std::size_t polls = 0;
+    std::size_t nodes = 1;
+};
+[[nodiscard]] std::string encode_stats_body(const StatsFields& fields, WallTime as_of);
 
 /// One session, for back ends.
 struct SessionFields {

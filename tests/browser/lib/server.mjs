@@ -12,8 +12,8 @@ const BINARY =
 
 export const TIMES = { intervalMs: 1_000, ttlMs: 3_400, graceMs: 1_000 };
 
-/** Starts it; resolves when it has said that it is ready. */
-export async function startServer(settings = []) {
+/** Starts it; resolves when it has said that it is ready. `page: false`: the demo page is not needed. */
+export async function startServer(settings = [], { page: wantsPage = true } = {}) {
   const data = mkdtempSync(join(tmpdir(), "presenced-data-"));
   const child = spawn(
     BINARY,
@@ -51,8 +51,7 @@ export async function startServer(settings = []) {
       console.error(`the server ended by itself (${signal ?? code}): ${log}`);
     }
   });
-  const page = await fetch(`${url}/`);
-  if (!page.ok) {
+  if (wantsPage && !(await fetch(`${url}/`)).ok) {
     isClosing = true;
     child.kill("SIGKILL");
     throw new Error("the binary has no demo page in it: build web/demo before it");

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "presence/api/api.h"
+#include "presence/api/readers.h"
+#include "presence/api/stream_pipe.h"
 #include "presence/base/random.h"
 #include "presence/core/shard.h"
 #include "presence/stores/memory/local_bus.h"
@@ -15,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +57,51 @@ public:
     void ping_connection(SlotId) override {}
 
     std::vector<std::pair<std::uint32_t, EndReason>> ends;
+};
+
+/// Writes down what streams send. By default every client is there and takes everything.
+class RecordingPipe final : public StreamPipe {
+public:
+    void admit(net::ConnectionId id) override { admitted.insert(id.value); }
+    bool has_client(net::ConnectionId id) const override { return !gone.contains(id.value); }
+    std::optional<MonoTime> blocked_since(net::ConnectionId id) const override {
+        const auto found = blocked.find(id.value);
+        return found == blocked.end() ? std::nullopt : std::optional(found->second);
+    }
+    net::SendResult send(net::ConnectionId id, std::string_view bytes) override {
+        sent[id.value].append(bytes);
+        return result;
+    }
+    void end(net::ConnectionId id) override { ended.insert(id.value); }
+    void abort(net::ConnectionId id) override { aborted.insert(id.value); }
+    std::size_t web_sockets() const override { return 3; }
+
+    std::set<std::uint64_t> admitted;
+    std::set<std::uint64_t> gone;
+    std::map<std::uint64_t, MonoTime> blocked;
+    std::map<std::uint64_t, std::string> sent;
+    std::set<std::uint64_t> ended;
+    std::set<std::uint64_t> aborted;
+    net::SendResult result = net::SendResult::sent;
+};
+
+/// Hears the bus for a thread, as its gateway does.
+class BusEar final : public PresenceBus::Receiver {
+public:
+    explicit BusEar(Shard& shard) : shard_(shard) {}
+    void on_presence(const PresenceEventRef& event) override { shard_.watches.on_presence(event); }
+    void on_profile_changed(const UserId& user, std::uint64_t) override {
+        shard_.cache.invalidate(user);
+        shard_.watches.reconsider(user, {});
+        shard_.readers->on_profile_changed(user);
+    }
+    void on_signal(const SignalRef&) override {}
+    void on_session_taken(const SessionTaken& taken) override {
+        shard_.service.session_taken(taken);
+    }
+
+private:
+    Shard& shard_;
 };
 
 struct Sending {
@@ -117,7 +165,8 @@ protected:
             apis.push_back(std::make_unique<Api>(
                 ApiParts{i, *schedulers[i], clock, threads[i]->shard, shards, tokens,
                          [](std::string_view key) { return key == "key"; }, origins, config, limits,
-                         facts, assets, demo ? &*demo : nullptr}));
+                         facts, assets, demo ? &*demo : nullptr, cookie}));
+            apis.back()->connect(pipe);
         }
     }
 
@@ -128,16 +177,36 @@ protected:
               shard({*world.schedulers[index], world.clock, world.random, store, profile_store,
                      world.bus.endpoint(index), nullptr, world.config, world.limits}) {
             shard.service.set_owner(&owner);
+            world.bus.endpoint(index).set_receiver(&ear);
         }
         MemorySessionStore store;
         MemoryProfileStore profile_store;
         Shard shard;
         EndRecorder owner;
+        BusEar ear{shard};
     };
 
     /// A request on thread `thread`, to its answer.
     Reply call_on(std::size_t thread, std::string_view method, std::string_view target,
-                  const Sending& sending = {}) {
+                  const Sending& sending = {}, net::ConnectionId connection = {}) {
+        const Started<net::HttpResponse> answer =
+            begin_on(thread, method, target, sending, connection);
+        for (int idle = 0; !answer->has_value(); ++idle) {
+            PRESENCE_ASSERT(idle < 1000);
+            if (turn() == 0) {
+                clock.pass(Millis{1});
+            }
+        }
+        return reply_of(**answer);
+    }
+    static Reply reply_of(const net::HttpResponse& response) {
+        return {response.status, std::string(response.body_view()), response.content_type,
+                response.headers};
+    }
+    /// The same without waiting for the answer.
+    Started<net::HttpResponse> begin_on(std::size_t thread, std::string_view method,
+                                        std::string_view target, const Sending& sending = {},
+                                        net::ConnectionId connection = {}) {
         if (apis.empty()) {
             start();
         }
@@ -152,9 +221,18 @@ protected:
             request.headers.emplace_back("Authorization",
                                          "Bearer " + sending.token.value_or("key"));
         }
-        net::HttpResponse response = wait(apis[thread]->answer(std::move(request)));
-        return {response.status, std::string(response.body_view()), response.content_type,
-                response.headers};
+        return start_task(apis[thread]->answer(std::move(request), connection));
+    }
+    /// What is due now on both threads, to its end.
+    std::size_t turn() {
+        std::size_t ran = 0;
+        for (std::size_t now = 1; now > 0; ran += now) {
+            now = first.run_ready() + second.run_ready();
+            for (const auto& thread : threads) {
+                thread->shard.watches.flush();
+            }
+        }
+        return ran;
     }
     Reply call(std::string_view method, std::string_view target, const Sending& sending = {}) {
         return call_on(0, method, target, sending);
@@ -195,7 +273,7 @@ protected:
         const Started<T> result = start_task(std::move(task));
         for (int idle = 0; !result->has_value(); ++idle) {
             PRESENCE_ASSERT(idle < 1000);
-            if (first.run_ready() + second.run_ready() == 0) {
+            if (turn() == 0) {
                 clock.pass(Millis{1});
             }
         }
@@ -207,8 +285,10 @@ protected:
             for (const auto& thread : threads) {
                 thread->shard.service.tick();
             }
-            while (first.run_ready() + second.run_ready() > 0) {
+            for (const auto& api : apis) {
+                api->tick();
             }
+            turn();
         }
     }
 
@@ -251,6 +331,8 @@ protected:
     KnownTokens tokens;
     OriginCheck origins{{"https://app.example.com"}};
     NodeFacts facts;
+    std::string cookie;
+    RecordingPipe pipe;
     Assets assets;
     std::optional<DemoHooks> demo;
     Shards shards{Homes(schedulers), {}};

@@ -210,7 +210,7 @@ TEST_F(Pages, LetListedOriginsReadAllAnswers) {
 }
 
 TEST_F(Pages, OfUsersAreNotKept) {
-    EXPECT_EQ(call("GET", "/v1/users/a/status").header("Cache-Control"), "no-store");
+    EXPECT_EQ(call("GET", "/v1/users/a/sessions").header("Cache-Control"), "no-store");
     EXPECT_EQ(call("GET", "/v1/users/a/presence").header("Cache-Control"), "private, no-cache");
     EXPECT_EQ(call("GET", "/v1/nothing").header("Cache-Control"), "no-store");
 }

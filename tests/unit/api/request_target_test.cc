@@ -62,5 +62,35 @@ TEST(HasParameter, SeesThroughEscapes) {
     EXPECT_FALSE(has_parameter("", "token"));
 }
 
+TEST(QueryUsers, AreSplitAtRawCommasAndDecodedAfterwards) {
+    const auto users = query_users("x=1&users=a,b%2Cc,d+e,%2e,a", "users", 5);
+    ASSERT_TRUE(users.has_value());
+    std::vector<std::string> names;
+    for (const UserId& user : *users) {
+        names.push_back(user.text);
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"a", "b,c", "d e", "."}));
+}
+
+TEST(QueryUsers, AreRefusedByNameAndPlace) {
+    EXPECT_EQ(query_users("", "users", 5).error().message, "users is needed");
+    EXPECT_EQ(query_users("users=a&users=b", "users", 5).error().message, "users is given twice");
+    EXPECT_TRUE(query_users("users=a,,b", "users", 5).error().message.starts_with("users[1] "));
+    EXPECT_TRUE(query_users("users=a,%zz", "users", 5).error().message.starts_with("users[1] "));
+    const auto over = query_users("users=a,b,c", "users", 2);
+    EXPECT_EQ(over.error().code, ErrorCode::limit_exceeded);
+    EXPECT_EQ(over.error().limit, 2);
+}
+
+TEST(QueryInteger, KeepsToItsBounds) {
+    EXPECT_EQ(query_integer("n=0", "n", 0, 9).value(), 0);
+    EXPECT_EQ(query_integer("n=9", "n", 0, 9).value(), 9);
+    EXPECT_EQ(query_integer("m=9", "n", 0, 9).value(), std::nullopt);
+    for (const char* bad : {"n=", "n=10", "n=-1", "n=1.0", "n=+1", "n=%20", "n=0x1", "n=1&n=1",
+                            "n=99999999999999999999"}) {
+        EXPECT_FALSE(query_integer(bad, "n", 0, 9).has_value()) << bad;
+    }
+}
+
 }  // namespace
 }  // namespace presence::api

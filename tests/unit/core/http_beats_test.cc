@@ -224,7 +224,7 @@ TEST_F(HttpBeats, AHeartbeatAfterARestartTakesItUpAgainAndNobodyHearsOfOffline) 
     beat();
     EXPECT_EQ(statuses(world->told(bob), "ann"), Statuses{Status::online});
     EXPECT_EQ(world->record("ann")->sessions.size(), 1U);
-    EXPECT_EQ(world->service(kAnn).session_count(), 1U);
+    EXPECT_EQ(world->service(kAnn).session_count(), 2U);  // And the watcher's.
     world->run(90s);
     EXPECT_EQ(world->told(bob).size(), 1U);
     world->run(11s);

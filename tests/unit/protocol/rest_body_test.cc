@@ -1,5 +1,7 @@
 #include "presence/protocol/rest_body.h"
 
+#include "presence/protocol/event_stream.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -138,9 +140,10 @@ TEST(RestAnswer, SessionsAndWhyAViewerSeesWhatItSees) {
     const std::string sessions =
         R"("sessions":[{"sessionId":"s1","device":{"type":"web","name":"Work"},"status":"busy",)"
         R"("statusExpiresAt":1790000000001,"activity":"active","observing":false,"state":"live",)"
+        R"("road":"webSocket",)"
         R"("connectedAt":5,"lastHeartbeatAt":6,"node":"n1"},)"
         R"({"sessionId":"s2","device":{"type":"other"},"activity":"idle","observing":true,)"
-        R"("state":"grace","connectedAt":0,"graceUntil":7}])";
+        R"("state":"grace","road":"webSocket","connectedAt":0,"graceUntil":7}])";
     EXPECT_EQ(encode_sessions_body(both, kNow), "{" + sessions + "}");
     EXPECT_EQ(encode_sessions_body({}, kNow), R"({"sessions":[]})");
 
@@ -156,6 +159,40 @@ TEST(RestAnswer, SessionsAndWhyAViewerSeesWhatItSees) {
             R"(,"merge":{"policy":"most_recent","declared":{"status":"auto"},"result":"busy"},)"
             R"("rules":[{"attribute":"online","check":"subject blocks viewer","passes":true,)"
             R"("why":"no block"}]})");
+}
+
+TEST(RestBody, APollNamesUsersAndHowLongToWait) {
+    const auto body = parse_poll_body(R"({"users":["a","b","a"],"cursor":"c","waitMs":30000})", {},
+                                      Millis{30'000});
+    ASSERT_TRUE(body.has_value());
+    EXPECT_EQ(body->users, (std::vector<UserId>{UserId("a"), UserId("b")}));
+    EXPECT_EQ(body->cursor, "c");
+    EXPECT_EQ(body->wait, Millis{30'000});
+    EXPECT_EQ(parse_poll_body(R"({"users":[]})", {}, Millis{1})->wait, Millis{0});
+    for (const char* bad : {R"({})", R"({"users":["a"],"waitMs":30001})",
+                            R"({"users":["a"],"waitMs":-1})", R"({"users":["a"],"cursor":1})"}) {
+        EXPECT_FALSE(parse_poll_body(bad, {}, Millis{30'000}).has_value()) << bad;
+    }
+}
+
+TEST(RestBody, AHeartbeatNamesItsDevice) {
+    const auto body = parse_beat_body(
+        R"({"deviceId":"phone","device":{"type":"mobile","name":"mine"},"activity":"idle"})");
+    ASSERT_TRUE(body.has_value());
+    EXPECT_EQ(body->device_id, "phone");
+    EXPECT_EQ(body->device, (Device{DeviceKind::mobile, "mine"}));
+    EXPECT_EQ(body->activity, Activity::idle);
+    EXPECT_FALSE(parse_beat_body("{}").has_value());
+    EXPECT_EQ(encode_beat_body(SessionId("http:phone"), Millis{1}, Millis{3}, WallTime{Millis{9}}),
+              R"({"sessionId":"http:phone","intervalMs":1,"ttlMs":3,"serverTime":9})");
+}
+
+TEST(EventStream, IsAsBrowsersReadIt) {
+    std::string out;
+    append_event(out, "update", 7, R"({"a":1})");
+    EXPECT_EQ(out, "event: update\nid: 7\ndata: {\"a\":1}\n\n");
+    EXPECT_EQ(encode_comment("alive"), ": alive\n\n");
+    EXPECT_EQ(encode_retry(Millis{3000}), "retry: 3000\n\n");
 }
 
 }  // namespace

@@ -1,0 +1,405 @@
+// How streams and polls begin and end. What they are told is in reader_news.cc.
+
+#include "presence/api/readers.h"
+
+#include "presence/core/records.h"
+#include "presence/protocol/event_stream.h"
+#include "presence/protocol/server_message.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace presence::api {
+
+namespace {
+
+constexpr Millis kTimerTick{100};
+/// PROTOCOL.md: a comment at least every 15 s. So often whatever else is sent, so that the rhythm
+/// tells nothing.
+constexpr Millis kCommentEvery{12'000};
+/// How long clients wait before they connect again, unless they are told otherwise.
+constexpr Millis kReconnectAfter{3'000};
+
+Error draining() {
+    return {ErrorCode::unavailable, "this node is restarting", 1000, 0};
+}
+
+Error client_left() {
+    return {ErrorCode::unavailable, "the client has left", 0, 0};
+}
+
+Task<Result<bool>> take_place(Shard& home, UserId user, std::size_t users) {
+    Result<bool> looked = home.calls.take_lookups(user, users, home.limits, home.clock.now());
+    if (!looked) {
+        co_return looked;
+    }
+    co_return home.places.take(user, home.limits);
+}
+
+}  // namespace
+
+Readers::Readers(const ApiParts& parts) : parts_(parts), timers_(kTimerTick, parts.clock.now()) {
+    parts_.shard.watches.set_reader_sink(this);
+    parts_.shard.readers = this;
+}
+
+Readers::~Readers() {
+    parts_.shard.readers = nullptr;
+    parts_.shard.watches.set_reader_sink(nullptr);
+}
+
+Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
+    if (draining_) {
+        co_return draining();
+    }
+    const std::size_t share =
+        std::max<std::size_t>(1, parts_.limits.readers / parts_.shards.all.size());
+    if (readers_.size() >= share) {
+        ++counters_.refused;
+        co_return Error{ErrorCode::unavailable, "this node has all the streams it can hold", 5000,
+                        0};
+    }
+    const UserId user = request.claims.user;
+    const std::size_t users = request.users.size();
+    Shard& home = parts_.shards.home_of(user);
+    Task<Result<bool>> taking =
+        run_there<Result<bool>>(parts_.scheduler, home.scheduler,
+                                [&home, user, users] { return take_place(home, user, users); });
+    Result<bool> taken = co_await taking;
+    if (!taken) {
+        co_return taken.error();
+    }
+    if (draining_ || (request.connection && !pipe_->has_client(request.connection))) {
+        give_back_place(user);
+        ++counters_.left_early;
+        co_return draining_ ? draining() : client_left();
+    }
+    const SlotId id = readers_.create();
+    Reader& reader = readers_.at(id);
+    reader.connection = request.connection;
+    reader.user = user;
+    reader.token_issued_at = request.claims.issued_at;
+    if (request.claims.expires_at) {
+        const Millis life = *request.claims.expires_at - parts_.clock.wall_now();
+        reader.token_over = parts_.clock.now() + life + parts_.tokens.leeway();
+        file(id, TimerKind::token_end, life + parts_.tokens.leeway());
+    }
+    if (is_poll) {
+        reader.poll = std::make_unique<Poll>();
+    }
+    if (request.connection) {
+        by_connection_[request.connection.value] = id;
+    }
+    by_user_[user].push_back(id);
+    ++(is_poll ? open_.polls : open_.streams);
+    ++(is_poll ? counters_.polls : counters_.streams);
+    co_return id;
+}
+
+/// On success the reader is there; on any error it is closed.
+Task<Result<std::vector<Seen>>> Readers::watch(SlotId id, std::vector<UserId> users) {
+    const UserId user = readers_.at(id).user;
+    WatchRequest wanted{id.slot | kHttpReader, user, std::move(users), true};
+    Result<std::vector<Seen>> seen = co_await parts_.shard.watches.watch(std::move(wanted));
+    const Reader* const reader = readers_.find(id);
+    if (reader == nullptr) {
+        co_return client_left();
+    }
+    if (!seen || reader->gone) {
+        close(id);
+        co_return seen ? Result<std::vector<Seen>>(client_left()) : std::move(seen);
+    }
+    co_return seen;
+}
+
+Task<Result<std::string>> Readers::open_stream(ReaderRequest request, std::uint64_t last_id) {
+    std::vector<UserId> users = request.users;
+    Result<SlotId> admitted = co_await admit(std::move(request), false);
+    if (!admitted) {
+        co_return admitted.error();
+    }
+    const SlotId id = *admitted;
+    Result<std::vector<Seen>> seen = co_await watch(id, std::move(users));
+    if (!seen) {
+        co_return seen.error();
+    }
+    Reader& reader = readers_.at(id);
+    reader.begun = true;
+    reader.last_id = last_id + 1;
+    std::vector<std::string> presences;
+    presences.reserve(seen->size());
+    for (const Seen& one : *seen) {
+        presences.push_back(protocol::encode_presence(parts_.shard.reader.view(one)));
+    }
+    const std::vector<std::string_view> pieces(presences.begin(), presences.end());
+    // An event is as long as it must be: clients of this road put no parts together.
+    const std::vector<std::string> whole = protocol::encode_snapshot(
+        std::nullopt, pieces, 0, parts_.clock.wall_now(), std::numeric_limits<std::size_t>::max());
+    std::string bytes = protocol::encode_retry(kReconnectAfter);
+    protocol::append_event(bytes, "snapshot", reader.last_id, whole.front());
+    file(id, TimerKind::comment, kCommentEvery);
+    co_return bytes;
+}
+
+Task<Readers::PollEnd> Readers::wait_for_news(SlotId id, Millis wait) {
+    Reader& reader = readers_.at(id);
+    reader.begun = true;
+    file(id, TimerKind::poll_end, wait);
+    Completion<PollEnd> ended([&](auto done) { reader.poll->done.emplace(std::move(done)); });
+    PollEnd how = co_await ended;
+    co_return how;
+}
+
+Task<Result<PollNews>> Readers::poll(ReaderRequest request, PollCursor held, Millis wait) {
+    std::vector<UserId> users = request.users;
+    Result<SlotId> admitted = co_await admit(std::move(request), true);
+    if (!admitted) {
+        co_return admitted.error();
+    }
+    const SlotId id = *admitted;
+    std::vector<UserId> watched = users;
+    Result<std::vector<Seen>> seen = co_await watch(id, std::move(watched));
+    if (!seen) {
+        co_return seen.error();
+    }
+    Poll& poll = *readers_.at(id).poll;
+    poll.users = std::move(users);
+    bool differs = false;
+    for (const Seen& one : *seen) {
+        const PresenceView view = parts_.shard.reader.view(one);
+        poll.marks.push_back(mark_of(readers_.at(id).user, view));
+        const bool is_news = !held.holds(poll.marks.back());
+        poll.presences.push_back(is_news ? protocol::encode_presence(view) : std::string());
+        differs = differs || is_news;
+    }
+    if (!differs && wait > Millis{0}) {
+        PollEnd how = co_await wait_for_news(id, wait);
+        if (how) {
+            close(id);
+            co_return std::move(*how);
+        }
+    }
+    PollNews news;
+    for (std::string& presence : poll.presences) {
+        if (!presence.empty()) {
+            news.presences.push_back(std::move(presence));
+        }
+    }
+    news.cursor = PollCursor::encode(std::move(poll.marks));
+    close(id);
+    co_return news;
+}
+
+void Readers::give_back_place(const UserId& user) {
+    Shard& home = parts_.shards.home_of(user);
+    if (&home == &parts_.shard) {
+        home.places.give_back(user);
+    } else {
+        home.scheduler.post([&home, user] { home.places.give_back(user); });
+    }
+}
+
+void Readers::close(SlotId id) {
+    const Reader& reader = readers_.at(id);
+    parts_.shard.watches.unwatch_all(id.slot | kHttpReader);
+    by_connection_.erase(reader.connection.value);
+    const auto of_user = by_user_.find(reader.user);
+    std::erase(of_user->second, id);
+    if (of_user->second.empty()) {
+        by_user_.erase(of_user);
+    }
+    --(reader.poll ? open_.polls : open_.streams);
+    give_back_place(reader.user);
+    readers_.destroy(id);
+}
+
+void Readers::end_poll(SlotId id, PollEnd how) {
+    Poll& poll = *readers_.at(id).poll;
+    if (poll.done) {
+        auto done = std::move(*poll.done);
+        poll.done.reset();
+        done(std::move(how));  // It goes on from here, and closes itself.
+    }
+}
+
+void Readers::end(SlotId id, std::string_view why, std::optional<Error> error) {
+    Reader* const reader = readers_.find(id);
+    if (reader == nullptr) {
+        return;
+    }
+    if (!reader->begun) {
+        reader->gone = true;  // Whoever opens it finds out.
+        return;
+    }
+    if (reader->poll) {
+        end_poll(id, std::move(error));
+        return;
+    }
+    const net::ConnectionId connection = reader->connection;
+    if (!reader->gone) {
+        pipe_->send(connection, protocol::encode_comment(why));
+    }
+    close(id);
+    pipe_->end(connection);
+}
+
+SlotId Readers::find(net::ConnectionId connection) const {
+    const auto found = by_connection_.find(connection.value);
+    return found == by_connection_.end() ? SlotId{} : found->second;
+}
+
+void Readers::on_lost(net::ConnectionId connection) {
+    const SlotId id = find(connection);
+    Reader* const reader = readers_.find(id);
+    if (reader == nullptr) {
+        return;
+    }
+    reader->gone = true;
+    if (!reader->begun) {
+        ++counters_.left_early;
+    } else if (reader->poll) {
+        ++counters_.left_early;
+        end_poll(id, std::nullopt);
+    } else {
+        close(id);
+    }
+}
+
+void Readers::on_half_closed(net::ConnectionId connection) {
+    const SlotId id = find(connection);
+    Reader* const reader = readers_.find(id);
+    if (reader == nullptr) {
+        return;
+    }
+    // Nearly always it has left. If not, it may still read what there is.
+    if (reader->poll && reader->begun) {
+        ++counters_.left_early;
+        end_poll(id, std::nullopt);
+    } else {
+        reader->gone = true;
+    }
+}
+
+void Readers::on_drained(net::ConnectionId connection) {
+    const SlotId id = find(connection);
+    if (readers_.find(id) != nullptr && can_take(id.slot | kHttpReader)) {
+        parts_.shard.watches.catch_up(id.slot | kHttpReader);
+    }
+}
+
+std::vector<SlotId> Readers::readers_of(const UserId& user) const {
+    const auto found = by_user_.find(user);
+    return found == by_user_.end() ? std::vector<SlotId>() : found->second;
+}
+
+void Readers::on_profile_changed(const UserId& user) {
+    const std::vector<SlotId> readers = readers_of(user);
+    if (readers.empty() && !parts_.shard.service.has_beating(user)) {
+        return;
+    }
+    std::vector<std::uint32_t> viewing;
+    for (const SlotId id : readers) {
+        viewing.push_back(id.slot | kHttpReader);
+    }
+    parts_.shard.watches.reconsider_views(viewing);
+    end_revoked(user);
+}
+
+Detached Readers::end_revoked(UserId user) {
+    ProfileAnswer answer = co_await parts_.shard.cache.get(user);
+    if (!answer.known || !answer.profile || !answer.profile->revoked_before) {
+        co_return;
+    }
+    for (const SlotId id : readers_of(user)) {
+        const Reader* const reader = readers_.find(id);
+        if (reader != nullptr && is_revoked(answer.profile, reader->token_issued_at)) {
+            end(id, "token_revoked", Error{ErrorCode::unauthorized, "the token was revoked", 0, 0});
+        }
+    }
+    const WallTime before = *answer.profile->revoked_before;
+    co_await parts_.shard.service.end_beating_revoked(std::move(user), before);
+}
+
+OpenConnections Readers::connections() const {
+    OpenConnections open = open_;
+    open.web_sockets = pipe_ != nullptr ? pipe_->web_sockets() : 0;
+    return open;
+}
+
+void Readers::end_readers(const UserId& user) {
+    for (const SlotId id : readers_of(user)) {
+        end(id, "erased");
+    }
+}
+
+void Readers::drain(Millis window) {
+    draining_ = true;
+    std::vector<SlotId> all;
+    readers_.for_each([&](SlotId id, Reader&) { all.push_back(id); });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Reader* const reader = readers_.find(all[i]);
+        if (reader == nullptr) {
+            continue;
+        }
+        if (!reader->poll && reader->begun && !reader->gone) {
+            const Millis after =
+                window * static_cast<std::int64_t>(i + 1) / static_cast<std::int64_t>(all.size());
+            pipe_->send(reader->connection, protocol::encode_retry(after));
+        }
+        end(all[i], "restarting");
+    }
+}
+
+void Readers::file(SlotId id, TimerKind kind, Millis delay) {
+    timers_.file({id, kind}, parts_.clock.now() + delay);
+}
+
+void Readers::tick() {
+    const MonoTime now = parts_.clock.now();
+    timers_.advance(now, [&](const Timer& timer, std::uint32_t) { visit(timer, now); });
+}
+
+void Readers::visit(const Timer& timer, MonoTime now) {
+    const SlotId id = timer.reader;
+    Reader* const reader = readers_.find(id);
+    if (reader == nullptr) {
+        return;
+    }
+    switch (timer.kind) {
+        case TimerKind::comment:
+            file(id, TimerKind::comment, kCommentEvery);
+            if (!pipe_->blocked_since(reader->connection)) {
+                write(id, protocol::encode_comment("alive"));
+            }
+            return;
+        case TimerKind::token_end:
+            if (now < reader->token_over) {
+                file(id, TimerKind::token_end, reader->token_over - now);
+            } else {
+                end(id, "token_expired");
+            }
+            return;
+        case TimerKind::poll_end:
+            end_poll(id, std::nullopt);
+            return;
+        case TimerKind::slow: {
+            reader->slow_check = false;
+            const auto since = pipe_->blocked_since(reader->connection);
+            if (!since) {
+                return;
+            }
+            if (now - *since < parts_.limits.slow_reader) {
+                reader->slow_check = true;
+                file(id, TimerKind::slow, *since + parts_.limits.slow_reader - now);
+                return;
+            }
+            ++counters_.closed_slow;
+            const net::ConnectionId connection = reader->connection;
+            close(id);
+            pipe_->abort(connection);
+            return;
+        }
+    }
+}
+
+}  // namespace presence::api
