@@ -5,6 +5,7 @@
 #include "presence/api/calls.h"
 #include "presence/api/open_pages.h"
 #include "presence/api/readers.h"
+#include "presence/api/readiness.h"
 #include "presence/api/request_target.h"
 #include "presence/api/routes.h"
 
@@ -109,6 +110,7 @@ struct Api::State {
         : parts(from),
           readers(from),
           pages(from),
+          readiness(from),
           doorman(from),
           calls(from, readers) {}
 
@@ -117,6 +119,7 @@ struct Api::State {
     StreamPipe* pipe = nullptr;
     Readers readers;
     OpenPages pages;
+    Readiness readiness;
     Doorman doorman;
     Calls calls;
     net::Server* server = nullptr;
@@ -163,6 +166,11 @@ Task<net::HttpResponse> Api::State::answer_plain(net::HttpRequest request, net::
             co_return error_answer(called.error());
         }
         co_return std::move(*called);
+    }
+    if (path == "/readyz" && (request.method == "GET" || request.method == "HEAD")) {
+        Task<net::HttpResponse> asking = readiness.answer();
+        net::HttpResponse ready = co_await asking;
+        co_return ready;
     }
     if (std::optional<net::HttpResponse> page = pages.answer(request)) {
         co_return std::move(*page);

@@ -64,9 +64,6 @@ std::optional<net::HttpResponse> OpenPages::answer(const net::HttpRequest& reque
     if (path == "/healthz") {
         return status_answer("ok", 200);
     }
-    if (path == "/readyz") {
-        return readiness();
-    }
     if (path == "/version") {
         return version();
     }
@@ -90,16 +87,6 @@ std::optional<net::HttpResponse> OpenPages::answer(const net::HttpRequest& reque
         return folder_answer(path);
     }
     return std::nullopt;
-}
-
-net::HttpResponse OpenPages::readiness() const {
-    if (parts_.facts.draining.load(std::memory_order_relaxed)) {
-        return status_answer("draining", 503);
-    }
-    if (!parts_.facts.ready.load(std::memory_order_relaxed)) {
-        return status_answer("starting", 503);
-    }
-    return status_answer("ready", 200);
 }
 
 net::HttpResponse OpenPages::version() const {

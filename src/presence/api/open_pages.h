@@ -17,7 +17,6 @@ public:
     [[nodiscard]] std::optional<net::HttpResponse> answer(const net::HttpRequest& request) const;
 
 private:
-    [[nodiscard]] net::HttpResponse readiness() const;
     [[nodiscard]] net::HttpResponse version() const;
     [[nodiscard]] net::HttpResponse deafen(const net::HttpRequest& request) const;
     [[nodiscard]] net::HttpResponse demo_token(const net::HttpRequest& request) const;

@@ -100,7 +100,10 @@ Task<Calls::Answer> Calls::get_profile(const AdmittedCall& call) const {
     if (!profile) {
         co_return profile.error();
     }
-    co_return profile_answer(call.route.call, *profile);
+    net::HttpResponse answer = profile_answer(call.route.call, *profile);
+    const std::string etag = etag_of(answer.body_view());
+    tag_answer(answer, etag, call.request.header("if-none-match"));
+    co_return answer;
 }
 
 Task<Calls::Answer> Calls::put_status(const AdmittedCall& call) const {

@@ -53,6 +53,7 @@ struct Shard {
           config(parts.config),
           limits(parts.limits),
           sessions(parts.sessions),
+          profiles(parts.profiles),
           bus(parts.bus),
           cache(parts.clock, parts.profiles, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal),
@@ -70,6 +71,7 @@ struct Shard {
     const CoreConfig& config;
     const Limits& limits;
     SessionStore& sessions;
+    ProfileStore& profiles;
     PresenceBus& bus;
     CoreCounters counters;
     NodeView nodes;

@@ -24,16 +24,37 @@ TEST_F(Pages, TellHealthReadinessAndVersion) {
     EXPECT_EQ(open("GET", "http://any/healthz").status, 200);  // As RFC 9112, 3.2.2 wants it.
     EXPECT_EQ(open("GET", "/version").body,
               R"({"name":"presenced","version":"1.2.3","protocol":1})");
-    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"ready"})");
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"ready","store":"ok","database":"ok"})");
     EXPECT_EQ(open("GET", "/readyz").status, 200);
     facts.draining = true;
-    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"draining"})");
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"draining","store":"ok","database":"ok"})");
     EXPECT_EQ(open("GET", "/readyz").status, 503);
     facts.draining = false;
     facts.ready = false;
-    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"starting"})");
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"starting","store":"ok","database":"ok"})");
     EXPECT_EQ(open("GET", "/readyz").status, 503);
     EXPECT_EQ(open("GET", "/healthz").status, 200);
+}
+
+TEST_F(Pages, FO090_ReadinessSaysWhichStoreIsMissing) {
+    start();
+    profiles.faults().set_unavailable(true);
+    const Reply degraded = open("GET", "/readyz");
+    EXPECT_EQ(degraded.status, 200);
+    EXPECT_EQ(degraded.body, R"({"status":"degraded","store":"ok","database":"down"})");
+    profiles.faults().set_unavailable(false);
+    EXPECT_EQ(open("GET", "/readyz").body, degraded.body) << "asked once a second at most";
+    pass(1s);
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"ready","store":"ok","database":"ok"})");
+    sessions.faults().set_unavailable(true);
+    pass(1s);
+    const Reply down = open("GET", "/readyz");
+    EXPECT_EQ(down.status, 503);
+    EXPECT_EQ(down.body, R"({"status":"storeDown","store":"down","database":"ok"})");
+    sessions.faults().set_unavailable(false);
+    sessions.faults().set_delay(5s);
+    pass(1s);
+    EXPECT_EQ(open("GET", "/readyz").status, 503) << "one that hangs is as good as none";
 }
 
 TEST_F(Pages, ServeTheContract) {
@@ -173,7 +194,7 @@ TEST_F(Pages, Fo098AnswerThePreflightsOfListedOriginsOnly) {
         EXPECT_EQ(reply.header("Vary"), "Origin");
         EXPECT_EQ(reply.header("Access-Control-Allow-Methods"), "GET, POST, PUT, DELETE");
         EXPECT_EQ(reply.header("Access-Control-Allow-Headers"),
-                  "Authorization, Content-Type, If-None-Match");
+                  "Authorization, Content-Type, If-None-Match, Last-Event-ID");
         EXPECT_EQ(reply.header("Access-Control-Allow-Credentials"), "");
     }
     for (const std::string& origin :

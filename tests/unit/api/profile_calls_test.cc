@@ -183,5 +183,21 @@ TEST_F(ProfileCalls, AreUnavailableWithoutTheDatabaseAndChangeNothing) {
     EXPECT_EQ(call("GET", at("blocks")).body, R"({"users":[]})");
 }
 
+TEST_F(ProfileCalls, WhatHasNotChangedIsNotSentAgain) {
+    put("/v1/users/a/blocks", R"({"users":["b"]})");
+    for (const char* what : {"status", "privacy", "contacts", "blocks"}) {
+        const std::string path = std::string("/v1/users/a/") + what;
+        Sending held;
+        held.headers = {{"If-None-Match", call("GET", path).header("ETag")}};
+        const Reply same = call("GET", path, held);
+        EXPECT_EQ(same.status, 304) << what;
+        EXPECT_EQ(same.body, "");
+    }
+    Sending held;
+    held.headers = {{"If-None-Match", call("GET", "/v1/users/a/blocks").header("ETag")}};
+    put("/v1/users/a/blocks", R"({"users":["c"]})");
+    EXPECT_EQ(call("GET", "/v1/users/a/blocks", held).status, 200);
+}
+
 }  // namespace
 }  // namespace presence::api::testing
