@@ -238,9 +238,8 @@ void Node::State::build_workers() {
             config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie});
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
             clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
-        worker.server =
-            std::make_unique<net::Server>(*worker.loop, *worker.door, net_limits(worker.limits),
-                                          strangers);
+        worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
+                                                      net_limits(worker.limits), strangers);
         worker.gateway->connect(*worker.server, gateways);
         worker.api->connect(*worker.server);
         worker.door->connect(*worker.server);

@@ -9,8 +9,8 @@
 
 namespace presence::net {
 
-/// Connections that have not proved yet whose they are, by address and in all, over the servers that
-/// share it. Any thread.
+/// Connections that have not proved yet whose they are, by address and in all, over the servers
+/// that share it. Any thread.
 ///
 /// Addresses share rows by a hash that no stranger can know, so that no memory has to be had for
 /// each: two that meet in a row share its limit, which at a few thousand strangers is rare.
