@@ -45,7 +45,8 @@ export class Redis {
                                         '--save', '', '--appendonly', 'no', ...this.options],
                        { stdio: 'ignore' });
     this.exited = new Promise((resolve) => { this.child.on('exit', resolve); });
-    await until(() => this.command('PING').then((answer) => answer === 'PONG', () => false), 'redis-server');
+    // One that asks for a password answers too.
+    await until(() => this.command('PING').then(() => true, (error) => /^NOAUTH/.test(error.message)), 'redis-server', 15_000);
   }
 
   /** Runs one command on a connection of its own. */
