@@ -103,18 +103,29 @@ Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
     refused_.forget(user, session);
     const SlotId slot = users_.find(user);
     const std::vector<SlotId> locals = slot ? users_.at(slot).sessions : std::vector<SlotId>{};
+    bool was_here = false;
     for (const SlotId local_id : locals) {
         const LocalSession* const local = sessions_.find(local_id);
         if (local == nullptr || !local->by_http || !(local->id == session) || local->ending) {
             continue;
         }
-        const bool ended = co_await end(local_id, Cause::goodbye);
-        if (!ended && sessions_.find(local_id) != nullptr) {
+        was_here = co_await end(local_id, Cause::goodbye);
+        if (!was_here && sessions_.find(local_id) != nullptr) {
             co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
         }
-        co_return true;
+        break;
     }
-    co_return false;
+    if (parts_.nodes.alone()) {
+        co_return was_here;
+    }
+    // Its last heartbeat may have reached another node, and word of that not this one.
+    Entered entered = co_await enter(user);
+    Result<bool> elsewhere =
+        co_await end_elsewhere(entered.slot(), session, Cause::goodbye, EndReason::displaced);
+    if (!elsewhere) {
+        co_return elsewhere.error();
+    }
+    co_return was_here || *elsewhere;
 }
 
 bool PresenceService::has_beating(const UserId& id) {

@@ -41,6 +41,9 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
     const WallTime now = clock_.wall_now();
     const auto is_over = [&](const Session& session) {
         const std::optional<WallTime> died_at = nodes_.died_at(session.node);
+        if (died_at && session.beats_until) {
+            return now >= *session.beats_until;
+        }
         return died_at &&
                now >= std::max(session.grace_until.value_or(WallTime{}),
                                *died_at + std::max(config_.cluster.lease, config_.heartbeat.grace));
@@ -53,8 +56,10 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
     std::erase_if(living->sessions, [&](const Session& session) {
         const bool over = is_over(session);
         if (over && session.counts) {
-            sign = std::max(
-                sign, session.grace_until ? session.closed_at : *nodes_.died_at(session.node));
+            const WallTime alone = session.beats_until
+                                       ? *session.beats_until - config_.heartbeat.ttl
+                                       : *nodes_.died_at(session.node);
+            sign = std::max(sign, session.grace_until ? session.closed_at : alone);
         }
         return over;
     });

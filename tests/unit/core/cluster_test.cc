@@ -100,6 +100,46 @@ TEST(Cluster, TheLimitOfSessionsHoldsOverAllNodes) {
     EXPECT_EQ(cluster.record("ann")->sessions.size(), cluster.limits.sessions_per_user);
 }
 
+TEST(Cluster, ASessionThatLivesByHttpIsBeatenAndSignedOutOnAnyNode) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    const SessionId session = beating_session("phone");
+    const auto beat = [&](std::size_t node) {
+        BeatRequest request;
+        request.user = UserId("ann");
+        request.session = session;
+        return cluster.wait(cluster.node(node).shard.service.beat(std::move(request))).has_value();
+    };
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_TRUE(beat(static_cast<std::size_t>(i % 2)));
+        cluster.run(30s);
+        EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    }
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{online}));
+    ASSERT_TRUE(beat(0));
+    EXPECT_TRUE(*cluster.wait(cluster.node(1).shard.service.sign_out(UserId("ann"), session)));
+    cluster.run(2s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{online, offline}));
+    EXPECT_FALSE(*cluster.wait(cluster.node(1).shard.service.sign_out(UserId("ann"), session)));
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+}
+
+TEST(Cluster, ADeadNodesHttpSessionsKeepTheirTtl) {
+    Cluster cluster(2);
+    BeatRequest request;
+    request.user = UserId("ann");
+    request.session = beating_session("phone");
+    ASSERT_TRUE(cluster.wait(cluster.node(0).shard.service.beat(std::move(request))).has_value());
+    const MonoTime beaten_at = cluster.clock.now();
+    cluster.kill(cluster.node(0));
+    cluster.run(beaten_at + cluster.config.heartbeat.ttl - 100ms - cluster.clock.now());
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, online);
+    cluster.run(4s);
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, offline);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+}
+
 // --- Death of a node -----------------------------------------------------------------------------
 
 TEST(Cluster, FO_001_ADeadNodesUsersGoOfflineWithinTheBoundWithItsLastRenewalAsLastSeen) {

@@ -52,6 +52,7 @@ UserRecord full_record() {
     session.declared = DeclaredStatus::dnd;
     session.declared_until = WallTime::from_ms(4);
     session.active_rank = 17;
+    session.beats_until = WallTime::from_ms(1'700'000'100'000);
     session.counts = false;
     session.idle = true;
     session.node = NodeId{0xFEDCBA9876543210U};

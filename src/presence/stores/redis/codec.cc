@@ -28,6 +28,7 @@ constexpr unsigned kIdle = 2;
 constexpr unsigned kInGrace = 4;
 constexpr unsigned kHasCustom = 8;
 constexpr unsigned kDeclares = 16;
+constexpr unsigned kBeats = 32;
 
 void put(ByteWriter& out, const CustomStatusRef& custom) {
     out.frame([&](ByteWriter& in) {
@@ -175,7 +176,7 @@ void put(ByteWriter& out, const Session& session, const std::vector<NodeId>& nod
         in.byte(static_cast<std::uint8_t>(
             (session.counts ? kCounts : 0U) | (session.idle ? kIdle : 0U) |
             (session.grace_until ? kInGrace : 0U) | (session.custom ? kHasCustom : 0U) |
-            (declares ? kDeclares : 0U)));
+            (declares ? kDeclares : 0U) | (session.beats_until ? kBeats : 0U)));
         in.text(session.id.text);
         put_from(in, base, WallTime::from_ms(static_cast<std::int64_t>(session.epoch.value)));
         in.number(
@@ -197,6 +198,9 @@ void put(ByteWriter& out, const Session& session, const std::vector<NodeId>& nod
             in.maybe_time(session.declared_until);
         }
         in.number(session.active_rank);
+        if (session.beats_until) {
+            put_from(in, base, *session.beats_until);
+        }
     });
 }
 
@@ -231,6 +235,9 @@ Session session_from(ByteReader& outer, const std::vector<NodeId>& nodes, WallTi
         session.declared_until = in.maybe_time();
     }
     session.active_rank = static_cast<std::uint32_t>(in.number());
+    if ((bits & kBeats) != 0) {
+        session.beats_until = time_from(in, base);
+    }
     if (in.broken() || session.id.text.empty()) {
         outer.mark_broken();
     }
