@@ -35,8 +35,8 @@ struct ProfileChange {
 /// The durable memory: declared status, privacy, contacts, blocks, last seen, revocations.
 ///
 /// One object a thread; calls never block it and complete on it. Each call is one transaction.
-/// Adapters: stores/memory (tests, and `database.url = memory:`), stores/sqlite. Each passes
-/// tests/contract/profile_store_contract.h.
+/// Adapters: stores/memory (tests, and `database.url = memory:`), stores/sqlite,
+/// stores/postgres. Each passes tests/contract/profile_store_contract.h.
 /// @retval ErrorCode::unavailable     The database did not take it; nothing was changed.
 /// @retval ErrorCode::limit_exceeded  A set would grow past its limit; nothing was changed.
 class ProfileStore {

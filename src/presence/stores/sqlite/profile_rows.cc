@@ -1,17 +1,14 @@
 #include "presence/stores/sqlite/profile_rows.h"
 
-#include "presence/ports/user_set_change.h"
-#include "presence/stores/sqlite/words.h"
+#include "presence/model/words.h"
+#include "presence/stores/sqlite/custom_status_columns.h"
 
-#include <array>
 #include <optional>
 #include <utility>
 
 namespace presence::sqlite {
 
 namespace {
-
-constexpr std::size_t kNamedKinds = 4;
 
 std::int64_t number(NamedKind kind) {
     return static_cast<std::int64_t>(kind);
@@ -23,31 +20,41 @@ std::uint64_t counter(const Statement& statement, int column) {
     return static_cast<std::uint64_t>(statement.integer(column));
 }
 
-std::uint64_t revision_of(Connection& connection, const UserId& user) {
-    Statement read = connection.use("SELECT revision FROM profiles WHERE user = ?");
+std::optional<PrivacyRule> rule_at(const Statement& read, int column) {
+    return read.null(column)
+               ? std::nullopt
+               : std::optional(PrivacyRule{audience_from(read.text(column)), UserSet()});
+}
+
+}  // namespace
+
+std::uint64_t SqliteProfileTables::revision(const UserId& user) {
+    Statement read = connection_.use("SELECT revision FROM profiles WHERE user = ?");
     read.bind(user.text);
     return read.row() ? counter(read, 0) : 0;
 }
 
-/// Raises the revision, and makes the profile if there is none.
-ProfileChange raise_revision(Connection& connection, const UserId& user) {
+std::uint64_t SqliteProfileTables::raise_revision(const UserId& user) {
     {
-        Statement write = connection.use(
+        Statement write = connection_.use(
             "INSERT INTO profiles (user, revision) VALUES (?, 1) "
             "ON CONFLICT (user) DO UPDATE SET revision = revision + 1");
         write.bind(user.text);
         write.run();
     }
-    return {revision_of(connection, user), true};
+    return revision(user);
 }
 
-ProfileChange unchanged(Connection& connection, const UserId& user) {
-    return {revision_of(connection, user), false};
-}
-
-UserSet load_set(Connection& connection, const UserId& owner, NamedKind kind) {
+PrivacySettings SqliteProfileTables::audiences(const UserId& user) {
     Statement read =
-        connection.use("SELECT user FROM named_users WHERE owner = ? AND kind = ? ORDER BY user");
+        connection_.use("SELECT online_rule, last_seen_rule FROM profiles WHERE user = ?");
+    read.bind(user.text);
+    return read.row() ? PrivacySettings{rule_at(read, 0), rule_at(read, 1)} : PrivacySettings();
+}
+
+UserSet SqliteProfileTables::named_users(const UserId& owner, NamedKind kind) {
+    Statement read =
+        connection_.use("SELECT user FROM named_users WHERE owner = ? AND kind = ? ORDER BY user");
     read.bind(owner.text).bind(number(kind));
     std::vector<UserId> users;
     while (read.row()) {
@@ -56,64 +63,42 @@ UserSet load_set(Connection& connection, const UserId& owner, NamedKind kind) {
     return UserSet(std::move(users));
 }
 
-void write_set(Connection& connection, const UserId& owner, NamedKind kind, const UserSet& before,
-               const UserSet& after) {
-    for (const UserId& user : before.users()) {
-        if (!after.contains(user)) {
-            Statement write =
-                connection.use("DELETE FROM named_users WHERE owner = ? AND kind = ? AND user = ?");
-            write.bind(owner.text).bind(number(kind)).bind(user.text);
-            write.run();
-        }
-    }
-    for (const UserId& user : after.users()) {
-        if (!before.contains(user)) {
-            Statement write =
-                connection.use("INSERT INTO named_users (owner, kind, user) VALUES (?, ?, ?)");
-            write.bind(owner.text).bind(number(kind)).bind(user.text);
-            write.run();
-        }
-    }
+std::optional<WallTime> SqliteProfileTables::revoked_before(const UserId& user) {
+    Statement read = connection_.use("SELECT revoked_before_ms FROM profiles WHERE user = ?");
+    read.bind(user.text);
+    return read.row() ? read.time(0) : std::nullopt;
 }
 
-std::optional<PrivacyRule> rule_at(const Statement& read, int column) {
-    return read.null(column)
-               ? std::nullopt
-               : std::optional(PrivacyRule{audience_from(read.text(column)), UserSet()});
-}
-
-/// The rules of a user with the users that they name.
-PrivacySettings load_privacy(Connection& connection, const UserId& user) {
-    PrivacySettings privacy;
-    {
-        Statement read =
-            connection.use("SELECT online_rule, last_seen_rule FROM profiles WHERE user = ?");
-        read.bind(user.text);
-        if (read.row()) {
-            privacy.online = rule_at(read, 0);
-            privacy.last_seen = rule_at(read, 1);
-        }
-    }
-    if (privacy.online) {
-        privacy.online->users = load_set(connection, user, NamedKind::online_rule);
-    }
-    if (privacy.last_seen) {
-        privacy.last_seen->users = load_set(connection, user, NamedKind::last_seen_rule);
-    }
-    return privacy;
-}
-
-void write_rule(Connection& connection, const UserId& user, NamedKind kind,
-                const std::optional<PrivacyRule>& before, const PrivacyRule& after) {
-    Statement write = connection.use(kind == NamedKind::online_rule
-                                         ? "UPDATE profiles SET online_rule = ? WHERE user = ?"
-                                         : "UPDATE profiles SET last_seen_rule = ? WHERE user = ?");
-    write.bind(wire_name(after.audience)).bind(user.text);
+void SqliteProfileTables::write_audience(const UserId& user, NamedKind rule,
+                                         std::string_view word) {
+    Statement write = connection_.use(
+        rule == NamedKind::online_rule ? "UPDATE profiles SET online_rule = ? WHERE user = ?"
+                                       : "UPDATE profiles SET last_seen_rule = ? WHERE user = ?");
+    write.bind(word).bind(user.text);
     write.run();
-    write_set(connection, user, kind, before ? before->users : UserSet(), after.users);
 }
 
-}  // namespace
+void SqliteProfileTables::write_named_users(const UserId& owner, NamedKind kind,
+                                            const UserSet& removed, const UserSet& added) {
+    for (const UserId& user : removed.users()) {
+        Statement write =
+            connection_.use("DELETE FROM named_users WHERE owner = ? AND kind = ? AND user = ?");
+        write.bind(owner.text).bind(number(kind)).bind(user.text);
+        write.run();
+    }
+    for (const UserId& user : added.users()) {
+        Statement write =
+            connection_.use("INSERT INTO named_users (owner, kind, user) VALUES (?, ?, ?)");
+        write.bind(owner.text).bind(number(kind)).bind(user.text);
+        write.run();
+    }
+}
+
+void SqliteProfileTables::write_revoked_before(const UserId& user, WallTime before) {
+    Statement write = connection_.use("UPDATE profiles SET revoked_before_ms = ? WHERE user = ?");
+    write.bind(before.ms()).bind(user.text);
+    write.run();
+}
 
 ProfileRef load_profile(Connection& connection, const UserId& user) {
     auto profile = std::make_shared<Profile>();
@@ -139,23 +124,13 @@ ProfileRef load_profile(Connection& connection, const UserId& user) {
     if (profile->revision == 0) {
         return profile;  // Whoever named anybody has a revision.
     }
-    std::array<std::vector<UserId>, kNamedKinds> sets;
+    NamedUsers named;
     Statement read = connection.use("SELECT kind, user FROM named_users WHERE owner = ?");
     read.bind(user.text);
     while (read.row()) {
-        sets.at(static_cast<std::size_t>(read.integer(0) - 1)).emplace_back(read.text(1));
+        named.add(read.integer(0), UserId(read.text(1)));
     }
-    const auto taken = [&sets](NamedKind kind) {
-        return UserSet(std::move(sets.at(static_cast<std::size_t>(number(kind) - 1))));
-    };
-    profile->contacts = taken(NamedKind::contact);
-    profile->blocks = taken(NamedKind::block);
-    if (profile->privacy.online) {
-        profile->privacy.online->users = taken(NamedKind::online_rule);
-    }
-    if (profile->privacy.last_seen) {
-        profile->privacy.last_seen->users = taken(NamedKind::last_seen_rule);
-    }
+    std::move(named).give_to(*profile);
     return profile;
 }
 
@@ -178,55 +153,6 @@ bool save_declared(Connection& connection, const UserId& user, const DeclaredSta
         write.run();
     }
     return connection.changed_rows() > 0;
-}
-
-ProfileChange save_privacy(Connection& connection, const UserId& user,
-                           const PrivacySettings& settings) {
-    const PrivacySettings before = load_privacy(connection, user);
-    const bool online = settings.online && settings.online != before.online;
-    const bool last_seen = settings.last_seen && settings.last_seen != before.last_seen;
-    if (!online && !last_seen) {
-        return unchanged(connection, user);
-    }
-    const ProfileChange change = raise_revision(connection, user);
-    if (online) {
-        write_rule(connection, user, NamedKind::online_rule, before.online, *settings.online);
-    }
-    if (last_seen) {
-        write_rule(connection, user, NamedKind::last_seen_rule, before.last_seen,
-                   *settings.last_seen);
-    }
-    return change;
-}
-
-Result<ProfileChange> change_set(Connection& connection, const UserId& user, NamedKind kind,
-                                 const UserSetChange& change, std::size_t limit) {
-    const UserSet before = load_set(connection, user, kind);
-    const UserSet after = changed_by(before, change);
-    if (!within_limit(before, after, limit)) {
-        return set_too_large(limit);
-    }
-    if (before == after) {
-        return unchanged(connection, user);
-    }
-    const ProfileChange changed = raise_revision(connection, user);
-    write_set(connection, user, kind, before, after);
-    return changed;
-}
-
-ProfileChange revoke(Connection& connection, const UserId& user, WallTime before) {
-    {
-        Statement read = connection.use("SELECT revoked_before_ms FROM profiles WHERE user = ?");
-        read.bind(user.text);
-        if (read.row() && read.time(0) >= before) {
-            return unchanged(connection, user);
-        }
-    }
-    const ProfileChange change = raise_revision(connection, user);
-    Statement write = connection.use("UPDATE profiles SET revoked_before_ms = ? WHERE user = ?");
-    write.bind(before.ms()).bind(user.text);
-    write.run();
-    return change;
 }
 
 void save_last_seen(Connection& connection, const LastSeenRow& row) {
@@ -272,8 +198,9 @@ std::vector<UserId> erase(Connection& connection, const UserId& user, WallTime a
             owners.emplace_back(read.text(0));
         }
     }
+    SqliteProfileTables tables(connection);
     for (const UserId& owner : owners) {
-        static_cast<void>(raise_revision(connection, owner));
+        static_cast<void>(tables.raise_revision(owner));
     }
     Statement write = connection.use("DELETE FROM named_users WHERE user = ?");
     write.bind(user.text);

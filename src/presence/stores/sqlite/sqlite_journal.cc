@@ -1,6 +1,7 @@
 #include "presence/stores/sqlite/sqlite_journal.h"
 
-#include "presence/stores/sqlite/words.h"
+#include "presence/model/words.h"
+#include "presence/stores/sqlite/custom_status_columns.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,13 +21,13 @@ Session session_at(const Statement& read, int first) {
     const std::string_view hash = read.blob(first + 2);
     std::copy_n(hash.begin(), std::min(hash.size(), session.resume_hash.size()),
                 session.resume_hash.begin());
-    session.device.kind = sqlite::device_kind_from(read.text(first + 3));
+    session.device.kind = device_kind_from(read.text(first + 3));
     session.device.name = read.text(first + 4);
     session.connected_at = WallTime::from_ms(read.integer(first + 5));
     session.grace_until = read.time(first + 6);
     session.closed_at = WallTime::from_ms(read.integer(first + 7));
     session.custom = sqlite::custom_at(read, first + 8);
-    session.declared = sqlite::declared_from(read.text(first + 11));
+    session.declared = declared_from(read.text(first + 11));
     session.declared_until = read.time(first + 12);
     session.active_rank = static_cast<std::uint32_t>(read.integer(first + 13));
     session.counts = read.integer(first + 14) != 0;

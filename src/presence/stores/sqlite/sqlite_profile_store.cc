@@ -8,7 +8,7 @@ namespace presence {
 
 using sqlite::Access;
 using sqlite::Connection;
-using sqlite::NamedKind;
+using sqlite::SqliteProfileTables;
 
 Task<Result<std::vector<ProfileRef>>> SqliteProfileStore::load(std::vector<UserId> users) {
     return database_.call<std::vector<ProfileRef>>(
@@ -35,7 +35,8 @@ Task<Result<ProfileChange>> SqliteProfileStore::save_privacy(UserId user,
     return database_.call<ProfileChange>(
         home_, Access::write,
         [user = std::move(user), settings = std::move(settings)](Connection& connection) {
-            return sqlite::save_privacy(connection, user, settings);
+            SqliteProfileTables tables(connection);
+            return presence::save_privacy(tables, user, settings);
         });
 }
 
@@ -44,7 +45,8 @@ Task<Result<ProfileChange>> SqliteProfileStore::change_contacts(UserId user, Use
     return database_.call<ProfileChange>(
         home_, Access::write,
         [user = std::move(user), change = std::move(change), limit](Connection& connection) {
-            return sqlite::change_set(connection, user, NamedKind::contact, change, limit);
+            SqliteProfileTables tables(connection);
+            return change_set(tables, user, NamedKind::contact, change, limit);
         });
 }
 
@@ -53,7 +55,8 @@ Task<Result<ProfileChange>> SqliteProfileStore::change_blocks(UserId user, UserS
     return database_.call<ProfileChange>(
         home_, Access::write,
         [user = std::move(user), change = std::move(change), limit](Connection& connection) {
-            return sqlite::change_set(connection, user, NamedKind::block, change, limit);
+            SqliteProfileTables tables(connection);
+            return change_set(tables, user, NamedKind::block, change, limit);
         });
 }
 
@@ -63,7 +66,8 @@ Task<Result<ProfileChange>> SqliteProfileStore::change_blocks(UserId user, UserS
 Task<Result<ProfileChange>> SqliteProfileStore::revoke(UserId user, WallTime before) {
     return database_.call<ProfileChange>(home_, Access::durable_write,
                                          [user = std::move(user), before](Connection& connection) {
-                                             return sqlite::revoke(connection, user, before);
+                                             SqliteProfileTables tables(connection);
+                                             return presence::revoke(tables, user, before);
                                          });
 }
 

@@ -1,17 +1,15 @@
 #pragma once
 
-#include "presence/model/custom_status.h"
 #include "presence/model/privacy.h"
 #include "presence/model/session.h"
 #include "presence/model/status.h"
-#include "presence/stores/sqlite/connection.h"
 
 #include <initializer_list>
 #include <string_view>
 
-namespace presence::sqlite {
+namespace presence {
 
-// Enumerations are stored as their words on the wire. A word that this release does not know was
+// Stores keep enumerations as their words on the wire. A word that this release does not know was
 // written by a newer one: each reader says what is safe then.
 
 template <class Enum>
@@ -41,23 +39,4 @@ template <class Enum>
     return from_word(word, {bot, desktop, mobile, other, tablet, web}, other);
 }
 
-/// Binds text, emoji and end; three nulls for none.
-inline void bind_custom(Statement& statement, const CustomStatusRef& custom) {
-    if (custom) {
-        statement.bind(custom->text).bind(custom->emoji).bind(custom->expires_at);
-    } else {
-        statement.bind_null().bind_null().bind_null();
-    }
-}
-
-/// Reads three columns from `first` on.
-[[nodiscard]] inline CustomStatusRef custom_at(const Statement& statement, int first) {
-    if (statement.null(first)) {
-        return nullptr;
-    }
-    return std::make_shared<CustomStatus>(CustomStatus{std::string(statement.text(first)),
-                                                       std::string(statement.text(first + 1)),
-                                                       statement.time(first + 2)});
-}
-
-}  // namespace presence::sqlite
+}  // namespace presence
