@@ -2,6 +2,7 @@
 
 #include "presence/model/custom_status.h"
 #include "presence/model/privacy.h"
+#include "presence/model/session.h"
 #include "presence/protocol/json_writer.h"
 
 #include <span>
@@ -13,6 +14,9 @@ namespace presence::protocol {
 
 /// Adds the member `customStatus`.
 void append_custom_status(ObjectWriter& object, const CustomStatus& custom);
+
+/// Adds the member `devices`. Not for an empty set.
+void append_devices(ObjectWriter& object, DeviceSet devices);
 
 /// Adds `name` with a list of ids.
 void append_users(ObjectWriter& object, std::string_view name, std::span<const UserId> users);

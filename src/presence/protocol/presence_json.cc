@@ -6,20 +6,6 @@ namespace presence::protocol {
 
 namespace {
 
-void append_devices(ObjectWriter& object, DeviceSet devices) {
-    object.name("devices");
-    std::string& out = object.out();
-    char separator = '[';
-    for (int kind = 0; kind < kDeviceKinds; ++kind) {
-        if (devices.contains(static_cast<DeviceKind>(kind))) {
-            out.push_back(separator);
-            append_json_string(out, wire_name(static_cast<DeviceKind>(kind)));
-            separator = ',';
-        }
-    }
-    out.push_back(']');
-}
-
 void append_last_seen(ObjectWriter& object, const LastSeenView& last_seen) {
     object.name("lastSeen");
     ObjectWriter inside(object.out());
@@ -42,6 +28,20 @@ void append_declared(ObjectWriter& object, const PresenceView::DeclaredView& dec
 }
 
 }  // namespace
+
+void append_devices(ObjectWriter& object, DeviceSet devices) {
+    object.name("devices");
+    std::string& out = object.out();
+    char separator = '[';
+    for (int kind = 0; kind < kDeviceKinds; ++kind) {
+        if (devices.contains(static_cast<DeviceKind>(kind))) {
+            out.push_back(separator);
+            append_json_string(out, wire_name(static_cast<DeviceKind>(kind)));
+            separator = ',';
+        }
+    }
+    out.push_back(']');
+}
 
 void append_custom_status(ObjectWriter& object, const CustomStatus& custom) {
     object.name("customStatus");

@@ -12,7 +12,7 @@ namespace {
 ///
 /// Ids are TEXT and compared byte for byte (BINARY, the default). Times are milliseconds of the
 /// Unix epoch. Enumerations are their words on the wire, so that their numbers may change.
-constexpr std::array<const char*, 2> kSteps{R"sql(
+constexpr std::array<const char*, 3> kSteps{R"sql(
 CREATE TABLE profiles (
     user               TEXT NOT NULL PRIMARY KEY,
     declared_status    TEXT NOT NULL DEFAULT 'auto',
@@ -71,6 +71,39 @@ INSERT INTO journal (only) VALUES (1);
 )sql",
                                             R"sql(
 ALTER TABLE open_sessions ADD COLUMN beats_until_ms INTEGER;  -- NULL: it had a connection
+)sql",
+                                            R"sql(
+CREATE TABLE webhook_events (
+    seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+    target   TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    batch    TEXT               -- NULL: in none yet
+) STRICT;
+
+CREATE INDEX webhook_events_waiting ON webhook_events (target, seq) WHERE batch IS NULL;
+CREATE INDEX webhook_events_busy ON webhook_events (target, subject) WHERE batch IS NOT NULL;
+CREATE INDEX webhook_events_by_batch ON webhook_events (batch, seq) WHERE batch IS NOT NULL;
+
+CREATE TABLE webhook_batches (
+    id        TEXT NOT NULL PRIMARY KEY,
+    target    TEXT NOT NULL,
+    attempts  INTEGER NOT NULL DEFAULT 0,
+    first_ms  INTEGER NOT NULL,
+    due_ms    INTEGER NOT NULL  -- while it is being sent: the end of the lease
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_batches_due ON webhook_batches (target, due_ms);
+
+CREATE TABLE webhook_dead (
+    number    INTEGER PRIMARY KEY AUTOINCREMENT,
+    id        TEXT NOT NULL,
+    target    TEXT NOT NULL,
+    attempts  INTEGER NOT NULL,
+    dead_ms   INTEGER NOT NULL,
+    error     TEXT NOT NULL,
+    bodies    TEXT NOT NULL     -- one a line
+) STRICT;
 )sql"};
 
 std::int64_t stored_schema(Connection& connection) {
