@@ -6,6 +6,7 @@
 #include "presence/core/shard.h"
 #include "presence/net/server.h"
 #include "presence/ports/token_verifier.h"
+#include "presence/ports/webhook_admin.h"
 
 #include <functional>
 #include <map>
@@ -53,8 +54,9 @@ struct ApiParts {
     const Limits& limits;
     const NodeFacts& facts;
     const Assets& assets;
-    const DemoHooks* demo = nullptr;  ///< Null in production: 404.
-    std::string cookie{};             ///< That may bring a token (auth.cookie); empty: none may.
+    const DemoHooks* demo = nullptr;   ///< Null in production: 404.
+    std::string cookie{};              ///< That may bring a token (auth.cookie); empty: none may.
+    WebhookAdmin* webhooks = nullptr;  ///< Null in tests without them: 404.
 };
 
 /// The HTTP side of one thread: PROTOCOL.md section 2 as api/openapi.yaml has it. Answers at once

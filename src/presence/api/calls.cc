@@ -72,6 +72,12 @@ Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {
             return sign_out(call);
         case Call::get_stats:
             return stats(call);
+        case Call::get_webhooks:
+            return get_webhooks();
+        case Call::list_dead_letters:
+            return list_dead_letters(call);
+        case Call::test_webhooks:
+            return test_webhooks();
     }
     return get_presence(call);
 }

@@ -61,6 +61,10 @@ private:
     [[nodiscard]] Task<Answer> sign_out(const AdmittedCall& call) const;
 
     [[nodiscard]] Task<Answer> stats(const AdmittedCall& call) const;
+    // Webhooks, in webhook_calls.cc
+    [[nodiscard]] Task<Answer> get_webhooks() const;
+    [[nodiscard]] Task<Answer> list_dead_letters(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> test_webhooks() const;
 
     /// What is stored about `user` as an answer to the call `call`.
     [[nodiscard]] net::HttpResponse profile_answer(Call call, const ProfileRef& profile) const;

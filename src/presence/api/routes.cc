@@ -64,6 +64,9 @@ constexpr Row kRows[]{
     {"POST", {"v1", "heartbeat"}, Call::beat, Callers::users_alone, kNone},
     {"DELETE", {"v1", "heartbeat"}, Call::sign_out, Callers::users_alone, kNone},
     {"GET", {"v1", "stats"}, Call::get_stats, Callers::back_ends, kNone},
+    {"GET", {"v1", "webhooks"}, Call::get_webhooks, Callers::back_ends, kNone},
+    {"GET", {"v1", "webhooks", "dead-letters"}, Call::list_dead_letters, Callers::back_ends, kNone},
+    {"POST", {"v1", "webhooks", "test"}, Call::test_webhooks, Callers::back_ends, kNone},
 };
 
 std::optional<Route> match(const Row& row, std::span<const std::string_view> pieces) {

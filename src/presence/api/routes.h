@@ -34,6 +34,9 @@ enum class Call : std::uint8_t {
     beat,
     sign_out,
     get_stats,
+    get_webhooks,
+    list_dead_letters,
+    test_webhooks,
 };
 
 /// Which users may make a call. Back ends may make all but those of users alone.

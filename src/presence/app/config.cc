@@ -2,6 +2,8 @@
 
 #include "presence/app/config_keys.h"
 #include "presence/app/config_values.h"
+#include "presence/app/webhook_config.h"
+#include "presence/stores/postgres/connection.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -232,6 +234,42 @@ Result<bool> check_cookie(const Config& config) {
                                         log::quoted(name, 80)));
 }
 
+bool is_postgres(std::string_view url) {
+    return url.starts_with("postgres");
+}
+
+Result<bool> check_database(const Config& config) {
+    const std::string& url = config.database_url;
+    if (is_postgres(url)) {
+        Result<bool> checked = postgres::check_url(url);
+        if (!checked) {
+            return wrong("database.url " + checked.error().message);
+        }
+        return true;
+    }
+    if (url != "memory:" && (!url.starts_with("sqlite:") || url == "sqlite:")) {
+        return wrong("database.url is none of sqlite:FILE, postgresql://USER@HOST/NAME, memory:");
+    }
+    return true;
+}
+
+/// Where the durable things of `config` stand.
+void place_files(Config& config) {
+    constexpr std::string_view kSqlite = "sqlite:";
+    const std::filesystem::path folder(config.data_dir);
+    NodeConfig& node = config.node;
+    if (config.database_url.starts_with(kSqlite)) {
+        const std::filesystem::path file = config.database_url.substr(kSqlite.size());
+        node.database_path = (file.is_absolute() ? file : folder / file).string();
+    } else if (is_postgres(config.database_url)) {
+        node.postgres_url = config.database_url;
+        node.database_path = (folder / "journal.db").string();
+    }
+    if (!node.database_path.empty()) {
+        node.spool_path = (folder / "last_seen.spool").string();
+    }
+}
+
 Result<bool> check_log(const Config& config) {
     constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
     if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
@@ -287,9 +325,9 @@ Result<bool> validate(const Config& config) {
             "store.url is neither memory: nor a URL of redis, rediss, redis-cluster or "
             "rediss-cluster");
     }
-    if (config.database_url != "memory:" &&
-        (!config.database_url.starts_with("sqlite:") || config.database_url == "sqlite:")) {
-        return wrong("database.url is neither sqlite:FILE nor memory:");
+    Result<bool> database = check_database(config);
+    if (!database) {
+        return database;
     }
     if (node.limits.hello_bytes > node.limits.message_bytes) {
         return wrong(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
@@ -336,11 +374,10 @@ Result<Config> load_config(const ConfigSources& sources) {
     if (!config.node.auth.secrets.empty()) {
         config.node.demo_secret = config.node.auth.secrets.front();
     }
-    constexpr std::string_view kSqlite = "sqlite:";
-    if (config.database_url.starts_with(kSqlite)) {
-        const std::filesystem::path file = config.database_url.substr(kSqlite.size());
-        config.node.database_path =
-            (file.is_absolute() ? file : std::filesystem::path(config.data_dir) / file).string();
+    place_files(config);
+    Result<bool> prepared = prepare_webhooks(config.node.webhooks, config.webhook_secrets);
+    if (!prepared) {
+        return prepared.error();
     }
     if (redis::is_redis_url(config.store_url)) {
         Result<redis::RedisConfig> shared = redis::parse_redis_url(config.store_url);

@@ -22,7 +22,8 @@ struct Config {
     std::string data_dir = "data";
     std::string store_url = "memory:";
     std::string database_url = "sqlite:presenced.db";
-    std::string profile = "default";  ///< heartbeat.profile
+    std::vector<std::string> webhook_secrets;  ///< webhooks.secret
+    std::string profile = "default";           ///< heartbeat.profile
     std::string log_level = "info";
     std::string log_format = "text";
     bool dev = false;

@@ -180,10 +180,13 @@ void add_server_keys(std::vector<ConfigKey>& keys) {
                        "redis-cluster://host:port,host:port, rediss for TLS; memory: is this "
                        "process alone. file:PATH works.",
                        PRESENCED_FIELD(store_url)));
-    keys.push_back(text("database.url",
-                        "Durable store: sqlite:FILE (in data_dir unless absolute) "
-                        "or memory: (lost with the process).",
-                        PRESENCED_FIELD(database_url)));
+    keys.push_back(url("database.url",
+                       "Durable store: sqlite:FILE (in data_dir unless absolute), "
+                       "postgresql://USER@HOST/NAME, or memory: (lost with the process). "
+                       "file:PATH works.",
+                       PRESENCED_FIELD(database_url)));
+    keys.push_back(number("database.connections", "Connections to PostgreSQL.",
+                          PRESENCED_FIELD(node.postgres_connections), 1, 64));
     keys.push_back(duration("drain.timeout", "Most time that SIGTERM may take.",
                             PRESENCED_FIELD(node.core.drain_timeout)));
     keys.push_back(text("tls.certificate", "PEM file with the certificate chain; empty: no TLS.",
@@ -262,6 +265,25 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.auth_cookie)));
 }
 
+void add_webhook_keys(std::vector<ConfigKey>& keys) {
+    const std::size_t first = keys.size();
+    keys.push_back(list("webhooks.url", "Receivers of webhooks; https unless allowed otherwise.",
+                        PRESENCED_FIELD(node.webhooks.urls)));
+    keys.push_back(list("webhooks.secret",
+                        "Secret that signs them, whsec_ and base64; two during a rotation. "
+                        "file:PATH works.",
+                        PRESENCED_FIELD(webhook_secrets), true));
+    keys.push_back(list("webhooks.http_hosts", "Hosts that may be called by plain http.",
+                        PRESENCED_FIELD(node.webhooks.http_hosts)));
+    keys.push_back(flag("webhooks.allow_private",
+                        "Whether receivers may stand on private and loopback addresses, and be "
+                        "called by plain http.",
+                        PRESENCED_FIELD(node.webhooks.allow_private)));
+    for (std::size_t i = first; i < keys.size(); ++i) {
+        keys[i].live = true;
+    }
+}
+
 void add_limit_keys(std::vector<ConfigKey>& keys) {
     const std::size_t first = keys.size();
     keys.push_back(number("limits.sessions_per_user", "Sessions of one user.",
@@ -327,6 +349,14 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.journal_queue)));
     keys.push_back(number("limits.last_seen_queue", "Ends that wait for the database.",
                           PRESENCED_FIELD(node.limits.last_seen_queue)));
+    keys.push_back(number("limits.last_seen_spool",
+                          "Bytes of the file in which ends wait while the database is away.",
+                          PRESENCED_FIELD(node.limits.last_seen_spool), 4'096, 1'000'000'000'000));
+    keys.back().live = false;
+    keys.push_back(number("limits.webhook_queue", "Events that wait for the outbox.",
+                          PRESENCED_FIELD(node.limits.webhook_queue)));
+    keys.push_back(number("limits.webhook_outbox", "Events in the outbox.",
+                          PRESENCED_FIELD(node.limits.webhook_outbox)));
     keys.push_back(number("limits.profile_cache", "Profiles kept in memory by one thread.",
                           PRESENCED_FIELD(node.limits.profile_cache), 64));
     keys.push_back(duration("limits.slow_reader",
@@ -368,6 +398,7 @@ const std::vector<ConfigKey>& config_keys() {
         add_server_keys(made);
         add_presence_keys(made);
         add_auth_keys(made);
+        add_webhook_keys(made);
         add_limit_keys(made);
         return made;
     }();

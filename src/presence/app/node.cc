@@ -1,8 +1,8 @@
 #include "presence/app/node.h"
 
 #include "presence/app/assets.h"
-#include "presence/app/data_lock.h"
 #include "presence/app/demo_people.h"
+#include "presence/app/durable.h"
 #include "presence/app/front_door.h"
 #include "presence/app/node_cluster.h"
 #include "presence/app/shared_store.h"
@@ -13,18 +13,16 @@
 #include "presence/base/log.h"
 #include "presence/core/journal_writer.h"
 #include "presence/core/shard.h"
+#include "presence/core/spool_drainer.h"
+#include "presence/core/webhook_writer.h"
 #include "presence/gateway/gateway.h"
 #include "presence/net/loop.h"
 #include "presence/net/server.h"
 #include "presence/net/strangers.h"
+#include "presence/protocol/webhook_json.h"
 #include "presence/rules/version.h"
 #include "presence/stores/memory/local_bus.h"
-#include "presence/stores/memory/memory_journal.h"
-#include "presence/stores/memory/memory_profiles.h"
 #include "presence/stores/memory/memory_sessions.h"
-#include "presence/stores/sqlite/database.h"
-#include "presence/stores/sqlite/sqlite_journal.h"
-#include "presence/stores/sqlite/sqlite_profile_store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -43,7 +41,11 @@ struct Worker {
     Limits limits;  ///< This thread's copy, so that a reload needs no lock.
     std::unique_ptr<SessionStore> sessions;
     std::unique_ptr<ProfileStore> profiles;
+    std::unique_ptr<LastSeenSpool> spool;
     std::unique_ptr<JournalSink> thread_journal;
+    std::unique_ptr<WebhookOutbox> outbox;
+    CoreCounters webhook_counters;
+    std::unique_ptr<WebhookWriter> webhooks;
     std::unique_ptr<Shard> shard;
     std::unique_ptr<gateway::Gateway> gateway;
     std::unique_ptr<api::Api> api;
@@ -99,6 +101,8 @@ struct Node::State {
     explicit State(NodeConfig from) : config(std::move(from)), origins(config.allowed_origins) {}
     ~State() {
         people.reset();
+        drainer.reset();
+        sender.reset();
         workers.clear();  // They stand on the bus, the stores and the journal, so they go first.
     }
 
@@ -110,10 +114,7 @@ struct Node::State {
     api::OriginCheck origins;
     std::atomic<std::shared_ptr<const auth::ApiKeys>> api_keys;
     std::unique_ptr<auth::JwtVerifier> tokens;
-    DataLock lock;
-    std::unique_ptr<sqlite::Database> database;
-    MemoryProfiles memory_profiles;
-    MemoryJournalState memory_journal;
+    Durable durable{clock};
     std::unique_ptr<MemorySessions> sessions;
     std::unique_ptr<SharedStore> shared;  ///< Null: this process alone.
     std::vector<std::unique_ptr<Worker>> workers;
@@ -123,6 +124,8 @@ struct Node::State {
     std::unique_ptr<SessionJournal> journal;
     std::unique_ptr<JournalWriter> journal_writer;
     CoreCounters journal_counters;
+    std::unique_ptr<SpoolDrainer> drainer;
+    std::unique_ptr<webhooks::Sender> sender;
     std::shared_ptr<net::Listener> listener;
     std::string address;
     std::unique_ptr<api::DemoHooks> demo;
@@ -132,6 +135,8 @@ struct Node::State {
     Result<bool> open_stores();
     void build_workers();
     Result<bool> bring_back();
+    void start_drainer();
+    void start_webhooks();
     Result<bool> listen();
     void start_demo();
     void flush_queues();
@@ -150,19 +155,6 @@ Result<bool> Node::State::open_stores() {
     }
     tokens = std::move(*verifier);
     sessions = std::make_unique<MemorySessions>(clock);
-    if (!config.database_path.empty()) {
-        Result<DataLock> locked = DataLock::take(config.database_path + ".lock");
-        if (!locked) {
-            return locked.error();
-        }
-        lock = std::move(*locked);
-        Result<std::unique_ptr<sqlite::Database>> opened =
-            sqlite::Database::open({.path = config.database_path});
-        if (!opened) {
-            return opened.error();
-        }
-        database = std::move(*opened);
-    }
     if (config.redis) {
         Result<std::unique_ptr<SharedStore>> opened = SharedStore::open(*config.redis, clock);
         if (!opened) {
@@ -170,7 +162,25 @@ Result<bool> Node::State::open_stores() {
         }
         shared = std::move(*opened);
     }
-    return true;
+    return durable.open(config);
+}
+
+void Node::State::start_webhooks() {
+    const auto tell_writers = [this](const std::vector<std::string>& targets, bool full) {
+        for (const auto& worker : workers) {
+            worker->loop->post([writer = worker->webhooks.get(), targets, full] {
+                writer->set_targets(targets);
+                writer->set_outbox_full(full);
+            });
+        }
+    };
+    sender = std::make_unique<webhooks::Sender>(
+        clock, [this](Scheduler& home) { return durable.outbox_on(home); }, config.webhooks,
+        tell_writers, config.limits.webhook_outbox, &protocol::encode_webhook_event);
+    for (const auto& worker : workers) {
+        worker->webhooks->set_targets(config.webhooks.urls);
+        worker->webhooks->set_wake([this] { sender->wake(); });
+    }
 }
 
 void Node::State::build_workers() {
@@ -188,11 +198,8 @@ void Node::State::build_workers() {
     }
     shards = std::make_unique<Shards>(Shards{Homes(threads), {}});
     net::Loop& first = *workers[0]->loop;
-    if (database && !shared) {  // Sessions in a shared store outlive the process by themselves.
-        journal = std::make_unique<SqliteJournal>(*database, first);
-    } else {
-        journal = std::make_unique<MemoryJournal>(memory_journal);
-    }
+    // Sessions in a shared store outlive the process by themselves.
+    journal = durable.journal_on(first, shared == nullptr);
     journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, workers[0]->limits,
                                                      journal_counters);
     for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -204,19 +211,21 @@ void Node::State::build_workers() {
             worker.sessions =
                 std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
         }
-        if (database) {
-            worker.profiles = std::make_unique<SqliteProfileStore>(*database, *worker.loop);
-        } else {
-            worker.profiles =
-                std::make_unique<MemoryProfileStore>(memory_profiles, worker.loop.get());
-        }
+        worker.profiles = durable.profiles_on(*worker.loop);
+        worker.spool = durable.spool_on(*worker.loop);
         worker.thread_journal =
             std::make_unique<ThreadJournal>(*worker.loop, first, *journal_writer, worker.limits);
+        worker.outbox = durable.outbox_on(*worker.loop);
+        worker.webhooks = std::make_unique<WebhookWriter>(
+            *worker.loop, worker.random, *worker.outbox, &protocol::encode_webhook_event,
+            worker.limits, worker.webhook_counters);
         worker.shard = std::make_unique<Shard>(
             ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
-                       endpoint, worker.thread_journal.get(), config.core, worker.limits});
+                       endpoint, worker.thread_journal.get(), config.core, worker.limits,
+                       worker.spool.get(), worker.webhooks.get()});
         shards->all.push_back(worker.shard.get());
     }
+    start_webhooks();
     const auto strangers = std::make_shared<net::Strangers>();
     std::vector<gateway::Gateway*> gateways;
     for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -232,10 +241,11 @@ void Node::State::build_workers() {
     }
     for (std::size_t i = 0; i < workers.size(); ++i) {
         Worker& worker = *workers[i];
-        worker.api = std::make_unique<api::Api>(api::ApiParts{
-            i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-            [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
-            config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie});
+        worker.api = std::make_unique<api::Api>(
+            api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+                          [this](std::string_view key) { return api_keys.load()->matches(key); },
+                          origins, config.core, worker.limits, facts, assets, demo.get(),
+                          config.auth_cookie, sender.get()});
         worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
             clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
         worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
@@ -271,24 +281,36 @@ Result<bool> Node::State::bring_back() {
     for (OpenSession& open : start->open) {
         by_user[open.user].push_back(std::move(open.session));
     }
+    std::vector<std::vector<Restorer::Left>> by_home(workers.size());
+    for (auto& [user, open] : by_user) {
+        by_home[shards->homes.index_of(user)].push_back({user, std::move(open)});
+    }
     const WallTime last_alive = start->last_alive.value_or(clock.wall_now());
-    for (const auto& worker : workers) {
-        ask(*worker->loop, [&] {
-            worker->shard->service.set_version_floor(start->version_floor);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& home = *workers[i];
+        ask(*home.loop, [&] {
+            home.shard->service.set_version_floor(start->version_floor);
             return true;
         });
-    }
-    for (auto& [user, open] : by_user) {
-        Worker& home = *workers[shards->homes.index_of(user)];
         await_there<bool>(*home.loop, [&] {
-            return home.shard->service.restore(user, std::move(open), last_alive);
+            return home.shard->restorer.restore(std::move(by_home[i]), last_alive);
         });
     }
     log::info("restored", "{} users had open sessions", by_user.size());
     return ask(*workers[0]->loop, [&] {
         journal_writer->start();
+        start_drainer();
         return true;
     });
+}
+
+void Node::State::start_drainer() {
+    Worker& first = *workers[0];
+    if (first.spool) {
+        drainer = std::make_unique<SpoolDrainer>(*first.loop, *first.spool, *first.profiles,
+                                                 first.shard->counters);
+        drainer->start();
+    }
 }
 
 Result<bool> Node::State::listen() {
@@ -386,6 +408,7 @@ Result<bool> Node::reload(const NodeConfig& config) {
     }
     state_->api_keys.store(std::make_shared<const auth::ApiKeys>(std::move(*keys)));
     state_->origins.replace(config.allowed_origins);
+    state_->sender->reload(config.webhooks);
     for (const auto& worker : state_->workers) {
         worker->loop->post([one = worker.get(), limits = config.limits, context = *tls] {
             one->limits = limits;
@@ -403,6 +426,7 @@ void Node::State::flush_queues() {
     constexpr int kRounds = 10;
     for (const auto& worker : workers) {
         await_there<bool>(*worker->loop, [&] { return worker->shard->last_seen.flush(); });
+        await_there<bool>(*worker->loop, [&] { return worker->webhooks->flush(); });
         ask(*worker->loop, [&] {
             static_cast<ThreadJournal&>(*worker->thread_journal).hand_over();
             return true;
@@ -460,9 +484,8 @@ void Node::drain_and_stop() {
         await_there<bool>(*state.workers[0]->loop, [&] { return state.cluster->leave(); });
     }
     state.tokens->stop();
-    if (state.database) {
-        state.database->stop();
-    }
+    state.sender->stop();
+    state.durable.stop();
     if (state.shared) {
         state.shared->stop();
     }

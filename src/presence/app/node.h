@@ -5,6 +5,7 @@
 #include "presence/core/configs.h"
 #include "presence/core/limits.h"
 #include "presence/stores/redis/config.h"
+#include "presence/webhooks/sender.h"
 
 #include <memory>
 #include <optional>
@@ -17,8 +18,15 @@ namespace presence::app {
 struct NodeConfig {
     std::string listen = "127.0.0.1:8080";
     std::size_t threads = 1;
-    std::string database_path;  ///< SQLite file; empty: in memory, lost with the process.
+    /// SQLite file of the profiles and of the session journal; empty: in memory, lost with the
+    /// process.
+    std::string database_path;
     std::optional<redis::RedisConfig> redis;  ///< Shared store; empty: this process alone.
+    std::string postgres_url;  ///< Not empty: the profiles are there, and only the journal here.
+    std::size_t postgres_connections = 4;
+    /// File in which ends of presences wait while the database is away; empty: in memory.
+    std::string spool_path;
+    webhooks::WebhookConfig webhooks;
     std::string tls_certificate;
     std::string tls_key;
     CoreConfig core;

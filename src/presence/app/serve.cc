@@ -64,10 +64,11 @@ int serve(const Config& config, const ConfigSources& sources) {
     // Blocked before any thread starts, so that all threads inherit it and sigwait gets them.
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    if (!config.node.database_path.empty()) {
+    for (const std::string& path : {config.node.database_path, config.node.spool_path}) {
         std::error_code ignored;
-        std::filesystem::create_directories(
-            std::filesystem::path(config.node.database_path).parent_path(), ignored);
+        if (!path.empty()) {
+            std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+        }
     }
     Result<std::unique_ptr<Node>> started = Node::start(config.node);
     if (!started) {

@@ -4,6 +4,7 @@
 
 #include "presence/core/presence_service.h"
 #include "presence/rules/transition.h"
+#include "presence/rules/visibility.h"
 
 namespace presence {
 
@@ -59,6 +60,8 @@ PresenceService::Announcement PresenceService::plan_announcement(
     auto window =
         user.flap ? std::make_unique<FlapWindow>(*user.flap) : std::make_unique<FlapWindow>();
     const Presence& presence = record.presence;
+    const Face shown_before =
+        window->shown.pending ? window->shown.face : user.record->presence.shown;
     const auto decide = [&](bool changed, ToldFace& told, ToldFace standing) {
         if (!changed) {
             return false;
@@ -83,7 +86,7 @@ PresenceService::Announcement PresenceService::plan_announcement(
         event = std::make_shared<const PresenceEvent>(
             PresenceEvent{user.id, presence, record.rules_revision, tells_shown, tells_own});
     }
-    return {std::move(event), std::move(window)};
+    return {std::move(event), std::move(window), shown_before};
 }
 
 void PresenceService::announce_pending(User& user, MonoTime now) {
@@ -91,23 +94,60 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
     ToldFace& shown = user.flap->shown;
     ToldFace& own = user.flap->own;
     std::uint64_t& swallowed = parts_.counters.swallowed;
+    const Face shown_before = shown.face;
     const bool tells_shown = shown.pending && now >= shown.quiet_from &&
                              end_window(shown, shown_now(presence, now), swallowed);
     const bool tells_own =
         own.pending && now >= own.quiet_from && end_window(own, own_now(presence, now), swallowed);
     if (tells_shown || tells_own) {
         ++parts_.counters.announced;
-        auto event = std::make_shared<const PresenceEvent>(
+        const auto event = std::make_shared<const PresenceEvent>(
             PresenceEvent{user.id, presence, user.record->rules_revision, tells_shown, tells_own});
         if (parts_.nodes.vouches(now)) {
-            parts_.bus.publish(std::move(event));
+            parts_.bus.publish(event);
         } else {
-            parts_.bus.publish_here(std::move(event));
+            parts_.bus.publish_here(event);
         }
+        tell_webhooks(*event, shown_before);
     }
     if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
         user.flap.reset();
     }
+}
+
+void PresenceService::tell_webhooks(const PresenceEvent& event, const Face& before) {
+    const Presence& presence = event.presence;
+    // Who is doubtful was told before the restart, and is told again when the doubt has ended.
+    if (parts_.webhooks == nullptr || !parts_.webhooks->wanted() || !event.tells_shown ||
+        presence.doubts(presence.shown) || before == presence.shown) {
+        return;
+    }
+    const WallTime now = parts_.clock.wall_now();
+    const rules::Viewing viewing{now, parts_.config.presence.merge.show_devices, false};
+    const auto view_of = [&](const Face& face) {
+        Presence of = presence;
+        of.shown = face;
+        of.doubtful = false;
+        return rules::view_for(event.user, &of, rules::verdict_for_public_view(), viewing);
+    };
+    WebhookEvent said;
+    said.type = WebhookType::presence_changed;
+    said.user = event.user;
+    said.at = now;
+    said.version = presence.shown_version;
+    said.before = view_of(before);
+    said.after = view_of(presence.shown);
+    parts_.webhooks->note(said);
+    const bool was_there = before.status != Status::offline;
+    const bool is_there = presence.shown.status != Status::offline;
+    if (was_there == is_there) {
+        return;
+    }
+    said.type = is_there ? WebhookType::user_online : WebhookType::user_offline;
+    said.before.reset();
+    said.after.reset();
+    said.last_seen = is_there ? std::nullopt : presence.last_seen;
+    parts_.webhooks->note(std::move(said));
 }
 
 }  // namespace presence

@@ -70,6 +70,11 @@ struct CoreCounters {
     std::uint64_t last_seen_written = 0;
     std::uint64_t last_seen_failures = 0;
     std::uint64_t last_seen_lost = 0;
+    std::uint64_t last_seen_spooled = 0;
+    std::uint64_t spool_failures = 0;
+    std::uint64_t webhooks_noted = 0;
+    std::uint64_t webhooks_lost = 0;     ///< Over a limit of the queue or of the outbox.
+    std::uint64_t webhook_failures = 0;  ///< Writes that the outbox did not take.
     std::uint64_t journal_written = 0;
     std::uint64_t journal_failures = 0;
     std::uint64_t clock_steps = 0;

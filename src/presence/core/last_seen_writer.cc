@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace presence {
 
@@ -72,22 +73,45 @@ Task<bool> LastSeenWriter::flush() {
         rows.push_back(one.row);
     }
     in_flight_ += taken.size();
-    Result<bool> saved = co_await store_.save_last_seen(std::move(rows));
+    const bool saved = co_await save(std::move(rows));
     in_flight_ -= taken.size();
-    if (saved) {
-        counters_.last_seen_written += taken.size();
-        for (Queued& one : taken) {
+    for (Queued& one : taken) {
+        if (saved) {
             tell_journal(std::move(one.ended));
+        } else {
+            note(std::move(one.row), std::move(one.ended));
+        }
+    }
+    co_return saved;
+}
+
+Task<bool> LastSeenWriter::save(std::vector<LastSeenRow> rows) {
+    const std::size_t count = rows.size();
+    std::vector<LastSeenRow> copy = rows;
+    Result<bool> saved = co_await store_.save_last_seen(std::move(copy));
+    if (saved) {
+        counters_.last_seen_written += count;
+        if (std::exchange(failing_, false)) {
+            log::warning("last_seen_written", "the database takes last-seen rows again");
         }
         co_return true;
     }
     ++counters_.last_seen_failures;
-    log::warning("last_seen_not_written", "{} rows stay queued: {}", taken.size(),
-                 saved.error().message);
-    for (Queued& one : taken) {
-        note(std::move(one.row), std::move(one.ended));
+    if (!std::exchange(failing_, true)) {
+        log::warning("last_seen_not_written", "{} rows: {}", count, saved.error().message);
     }
-    co_return false;
+    if (spool_ == nullptr) {
+        co_return false;
+    }
+    Result<bool> spooled = co_await spool_->append(std::move(rows));
+    if (!spooled) {
+        ++counters_.spool_failures;
+        log::error("last_seen_not_spooled", "{} rows stay in memory: {}", count,
+                   spooled.error().message);
+        co_return false;
+    }
+    counters_.last_seen_spooled += count;
+    co_return true;
 }
 
 }  // namespace presence

@@ -5,6 +5,7 @@
 #include "presence/core/counters.h"
 #include "presence/core/journal_writer.h"
 #include "presence/core/limits.h"
+#include "presence/ports/last_seen_spool.h"
 #include "presence/ports/profile_store.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -14,24 +15,27 @@
 namespace presence {
 
 /// Collects the ends of presences and writes them in batches, at most one statement a second.
-/// A row stays queued until the database has taken it; a newer one of the same user takes its
-/// place. Only then does the journal hear of the sessions that ended with it, so that a crash in
-/// between finds them still open, and the end is not lost. One thread.
+/// A row stays queued until the database or, while that is away, the spool has taken it; a newer
+/// one of the same user takes its place. Only then does the journal hear of the sessions that ended
+/// with it, so that a crash in between finds them still open, and the end is not lost. One thread.
 class LastSeenWriter {
 public:
     /// @param journal  Null: this node keeps none.
+    /// @param spool    Null: rows stay in memory while the database is away.
     LastSeenWriter(Scheduler& scheduler, ProfileStore& store, const Limits& limits,
-                   CoreCounters& counters, JournalSink* journal = nullptr)
+                   CoreCounters& counters, JournalSink* journal = nullptr,
+                   LastSeenSpool* spool = nullptr)
         : scheduler_(scheduler),
           store_(store),
           limits_(limits),
           counters_(counters),
-          journal_(journal) {}
+          journal_(journal),
+          spool_(spool) {}
 
     /// @param ended  What the journal is to hear once the row is written.
     void note(LastSeenRow row, std::vector<JournalEntry> ended = {});
 
-    /// Writes what is queued now. False: the database did not take it, and it stays queued.
+    /// Writes what is queued now. False: neither database nor spool took it, and it stays queued.
     [[nodiscard]] Task<bool> flush();
 
     [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + in_flight_; }
@@ -44,6 +48,8 @@ private:
 
     void arm();
     void tell_journal(std::vector<JournalEntry> ended);
+    /// False: neither database nor spool took them.
+    [[nodiscard]] Task<bool> save(std::vector<LastSeenRow> rows);
     Detached flush_later();
 
     Scheduler& scheduler_;
@@ -51,9 +57,11 @@ private:
     const Limits& limits_;
     CoreCounters& counters_;
     JournalSink* journal_;
+    LastSeenSpool* spool_;
     boost::unordered_flat_map<UserId, Queued, IdHash, IdEqual> queue_;
     std::size_t in_flight_ = 0;
     bool armed_ = false;
+    bool failing_ = false;  ///< For one log line each way.
 };
 
 }  // namespace presence

@@ -66,8 +66,18 @@ struct Limits {
     std::size_t connections = 18'000;
     /// Sessions that wait for the journal or the database; over it attaches are refused.
     std::size_t journal_queue = 200'000;
-    /// Ends of presences waiting for the database; over it the oldest are spooled or counted lost.
+    /// Ends of presences that one thread holds for the database or the spool, both of which take
+    /// them once a second; over it they are counted lost.
     std::size_t last_seen_queue = 200'000;
+    /// Bytes of the file in which ends of presences wait while the database is away, some 70 each:
+    /// at a thousand ends a second an hour.
+    std::size_t last_seen_spool = std::size_t{256} << 20;
+    /// Events for webhooks, times receivers, that one thread holds for the outbox, which takes them
+    /// ten times a second; over it they are dropped and counted.
+    std::size_t webhook_queue = 100'000;
+    /// Events in the outbox; from there on new ones are dropped and counted. At half a KiB each
+    /// that is half a GiB of database.
+    std::size_t webhook_outbox = 1'000'000;
     /// Profiles kept in memory by one thread that nobody is using.
     std::size_t profile_cache = 50'000;
     /// A reader that takes nothing for that long is closed (4408), DESIGN rule 21.

@@ -22,6 +22,7 @@
 #include "presence/ports/profile_store.h"
 #include "presence/ports/session_journal.h"
 #include "presence/ports/session_store.h"
+#include "presence/ports/webhook_events.h"
 #include "presence/rules/transition.h"
 
 #include <memory>
@@ -101,6 +102,7 @@ struct ServiceParts {
     const Limits& limits;
     CoreCounters& counters;
     const NodeView& nodes;
+    WebhookEvents* webhooks = nullptr;  ///< Null: nobody listens, ever.
 };
 
 /// The sessions of the users whose home is this thread, and the one door through which every
@@ -303,10 +305,13 @@ private:
     struct Announcement {
         PresenceEventRef event;              ///< Null: nothing is to be told now.
         std::unique_ptr<FlapWindow> window;  ///< Takes the place of the user's once committed.
+        Face shown_before;                   ///< The public face that was told before `event`.
     };
     [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,
                                                  const rules::Transition& transition) const;
     void announce_pending(User& user, MonoTime now);
+    /// What was announced of the public face, told to receivers of webhooks.
+    void tell_webhooks(const PresenceEvent& event, const Face& before);
 
     struct Prepared {
         UserRecordRef before;

@@ -103,6 +103,7 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
     if (user.untold && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(
             PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
+        next.plan.shown_before = next.record->presence.shown;  // Receivers of webhooks know it.
     }
     return next;
 }
@@ -117,6 +118,9 @@ void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
     if (next.plan.window) {
         user.flap = std::move(next.plan.window);
         ++(next.plan.event ? parts_.counters.announced : parts_.counters.held_back);
+    }
+    if (next.plan.event) {
+        tell_webhooks(*next.plan.event, next.plan.shown_before);
     }
     after_commit(user, cause, next.before, next.transition);
     file_user(slot);

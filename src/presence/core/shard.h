@@ -10,6 +10,7 @@
 #include "presence/core/profile_cache.h"
 #include "presence/core/profile_editor.h"
 #include "presence/core/reader_places.h"
+#include "presence/core/restorer.h"
 #include "presence/core/snapshot.h"
 #include "presence/core/watch_desk.h"
 
@@ -29,6 +30,8 @@ struct ShardParts {
     JournalSink* journal;
     const CoreConfig& config;
     const Limits& limits;
+    LastSeenSpool* spool = nullptr;  ///< Null: ends wait in memory while the database is away.
+    WebhookEvents* webhooks = nullptr;
 };
 
 /// Holds this thread's readers over HTTP: streams and waiting polls.
@@ -56,10 +59,12 @@ struct Shard {
           profiles(parts.profiles),
           bus(parts.bus),
           cache(parts.clock, parts.profiles, parts.limits, counters),
-          last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal),
+          last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal,
+                    parts.spool),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
-                   nodes}),
+                   nodes, parts.webhooks}),
+          restorer(parts.scheduler, cache, service),
           reader(parts.clock, cache, parts.sessions, parts.config, nodes),
           editor(parts.profiles, cache, parts.bus, parts.limits),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters) {}
@@ -78,6 +83,7 @@ struct Shard {
     ProfileCache cache;
     LastSeenWriter last_seen;
     PresenceService service;
+    Restorer restorer;
     SnapshotReader reader;
     ProfileEditor editor;
     WatchDesk watches;

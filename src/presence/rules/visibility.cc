@@ -161,6 +161,10 @@ Verdict verdict_for_back_end() {
     return VerdictMaker::own();
 }
 
+Verdict verdict_for_public_view() {
+    return VerdictMaker::make(true, true);
+}
+
 Verdict verdict_unread() {
     return VerdictMaker::unread();
 }

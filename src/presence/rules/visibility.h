@@ -27,6 +27,8 @@ struct Party {
 
 /// For a caller with an API key that named no viewer: everything.
 [[nodiscard]] Verdict verdict_for_back_end();
+/// For webhooks and whatever else goes by the public face: what one sees whom everybody admits.
+[[nodiscard]] Verdict verdict_for_public_view();
 /// Where the rules of either side were never read: nobody can tell (RULINGS 1).
 [[nodiscard]] Verdict verdict_unread();
 

@@ -230,6 +230,13 @@ TEST_F(ConfigFiles, TheDatabaseStandsInTheDataFolderUnlessAbsolute) {
     EXPECT_EQ(with({"data_dir=/d", "database.url=sqlite:/e/x.db"}).node.database_path, "/e/x.db");
     EXPECT_EQ(with({"database.url=memory:"}).node.database_path, "");
     EXPECT_NE(refusal({"database.url=sqlite:"}), "");
+    const Config postgres = with({"data_dir=/d", "database.url=postgresql://u:secret@h/d"});
+    EXPECT_EQ(postgres.node.postgres_url, "postgresql://u:secret@h/d");
+    EXPECT_EQ(postgres.node.database_path, "/d/journal.db");  // The journal stays here.
+    EXPECT_EQ(postgres.node.spool_path, "/d/last_seen.spool");
+    const std::string refused = refusal({"database.url=postgresql://u:secret@[::1/d"});
+    EXPECT_THAT(refused, HasSubstr("database.url"));
+    EXPECT_THAT(refused, Not(HasSubstr("secret")));
 }
 
 TEST_F(ConfigFiles, EveryKeyIsDescribedOnOneLineWithUnitAndMeaning) {

@@ -56,6 +56,29 @@ TEST_F(RestoreTest, WhoWasOnlineIsUnknownUntilTheGraceIsOverAndThenOfflineOnce) 
     (void)ann;
 }
 
+TEST_F(RestoreTest, FO091ADatabaseThatIsAwayAtTheStartLosesNobody) {
+    const Client ann = world->connect("ann");
+    world->run(61s);
+    const WallTime crashed_at = disk->clock.wall_now();
+    disk->profiles.faults().set_unavailable(true);
+    crash();
+    world->run(5min);
+    EXPECT_EQ(world->shard().restorer.waiting(), 1U);
+    EXPECT_EQ(disk->journal.open.size(), 1U);
+    disk->profiles.faults().set_unavailable(false);
+    world->run(1s);
+    EXPECT_EQ(world->shard().restorer.waiting(), 0U);
+    EXPECT_EQ(world->look("bob", "ann").status, Status::unknown);
+    world->run(12s);
+    EXPECT_EQ(world->look("bob", "ann").status, Status::offline);
+    const std::optional<WallTime> last_seen = world->stored_last_seen("ann");
+    ASSERT_TRUE(last_seen);
+    EXPECT_LE(*last_seen, crashed_at);
+    EXPECT_GE(*last_seen, crashed_at - 5s);
+    EXPECT_TRUE(disk->journal.open.empty());
+    (void)ann;
+}
+
 TEST_F(RestoreTest, WhoReturnsIsNeverShownOffline) {
     const Client ann = world->connect("ann");
     world->run(61s);

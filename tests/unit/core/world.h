@@ -59,11 +59,12 @@ public:
               profile_store(world.disk->profiles, &world.scheduler),
               shard({world.scheduler, world.clock, world.random, late, profile_store,
                      world.bus.endpoint(index), journal ? &world.journal_writer : nullptr,
-                     world.config, world.limits}),
+                     world.config, world.limits, nullptr, &hooks}),
               gateway(shard) {}
         MemorySessionStore store;
         LateAnswers late;
         MemoryProfileStore profile_store;
+        RecordingHooks hooks;
         Shard shard;
         RecordingGateway gateway;
     };
@@ -366,9 +367,11 @@ private:
         for (const auto& thread : threads) {
             thread->shard.service.set_version_floor(start->version_floor);
         }
+        const WallTime last_alive = start->last_alive.value_or(clock.wall_now());
         for (auto& [user, open] : by_user) {
-            wait(service(user).restore(user, std::move(open),
-                                       start->last_alive.value_or(clock.wall_now())));
+            std::vector<Restorer::Left> left;
+            left.push_back({user, std::move(open)});
+            wait(shard_of(user).restorer.restore(std::move(left), last_alive));
         }
         journal_writer.start();
     }

@@ -3,6 +3,7 @@
 #include "presence/core/configs.h"
 #include "presence/core/limits.h"
 #include "presence/core/slot_pool.h"
+#include "presence/ports/webhook_events.h"
 #include "presence/stores/memory/memory_journal.h"
 #include "presence/stores/memory/memory_profiles.h"
 
@@ -11,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace presence::testing {
@@ -29,6 +31,13 @@ struct WorldOptions {
     CoreConfig config;
     Limits limits;
     std::shared_ptr<Disk> disk;  ///< Of the life before; empty: the first life.
+};
+
+/// Hears what receivers of webhooks would be told.
+struct RecordingHooks final : WebhookEvents {
+    [[nodiscard]] bool wanted() const override { return true; }
+    void note(WebhookEvent event) override { said.push_back(std::move(event)); }
+    std::vector<WebhookEvent> said;
 };
 
 /// A device: one connection after the other, one session as long as it is resumed.

@@ -1,0 +1,187 @@
+// What receivers of webhooks are told, and how it gets into the outbox.
+
+#include "presence/core/webhook_writer.h"
+#include "presence/stores/memory/memory_outbox.h"
+
+#include "unit/core/world.h"
+
+namespace presence {
+namespace {
+
+using testing::Client;
+using testing::World;
+using testing::WorldOptions;
+
+const UserId kAnn("ann");
+
+struct WebhookTest : ::testing::Test {
+    std::shared_ptr<testing::Disk> disk = std::make_shared<testing::Disk>();
+    std::unique_ptr<World> world = live();
+
+    std::unique_ptr<World> live() {
+        WorldOptions options;
+        options.disk = disk;
+        return std::make_unique<World>(options);
+    }
+    std::vector<WebhookEvent>& said() { return world->threads[0]->hooks.said; }
+    std::vector<std::string> types() {
+        std::vector<std::string> names;
+        for (const WebhookEvent& event : said()) {
+            names.emplace_back(wire_name(event.type));
+        }
+        return names;
+    }
+};
+
+TEST_F(WebhookTest, ComingAndGoingAreToldWithTheFacesBeforeAndAfter) {
+    const Client ann = world->connect("ann");
+    world->run(5s);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::busy));
+    world->run(5s);
+    const WallTime said_at = disk->clock.wall_now();
+    world->bye(ann);
+    world->run(5s);
+    EXPECT_EQ(types(),
+              (std::vector<std::string>{"presence.changed", "user.online", "presence.changed",
+                                        "presence.changed", "user.offline"}));
+    EXPECT_EQ(said()[0].before->status(), Status::offline);
+    EXPECT_EQ(said()[0].after->status(), Status::online);
+    EXPECT_EQ(said()[2].before->status(), Status::online);
+    EXPECT_EQ(said()[2].after->status(), Status::busy);
+    EXPECT_EQ(said()[3].before->status(), Status::busy);
+    EXPECT_EQ(said()[4].last_seen, said_at);
+    EXPECT_LT(said()[2].version, said()[3].version);
+}
+
+TEST_F(WebhookTest, WhatIsTakenBackWithinTheWindowIsNotTold) {
+    const Client ann = world->connect("ann");
+    world->run(5s);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::busy));
+    world->run(100ms);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::away));
+    world->run(100ms);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::busy));
+    world->run(5s);
+    EXPECT_EQ(said().size(), 3U);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::away));
+    world->run(100ms);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::dnd));
+    world->run(5s);
+    ASSERT_EQ(said().size(), 5U);
+    EXPECT_EQ(said()[3].before->status(), Status::busy);
+    EXPECT_EQ(said()[3].after->status(), Status::away);
+    EXPECT_EQ(said()[4].before->status(), Status::away);
+    EXPECT_EQ(said()[4].after->status(), Status::dnd);
+    (void)ann;
+}
+
+TEST_F(WebhookTest, FO047OfOneWhoIsInvisibleNothingIsToldAfterTheFirstOffline) {
+    const Client ann = world->connect("ann");
+    world->run(5s);
+    ASSERT_TRUE(world->declare(kAnn, DeclaredStatus::invisible));
+    world->run(5s);
+    const std::size_t told = said().size();
+    EXPECT_EQ(types().back(), "user.offline");
+    const Client more = world->connect("ann");
+    world->run(5s);
+    world->bye(more);
+    world->run(5s);
+    world->bye(ann);
+    world->run(5s);
+    EXPECT_EQ(said().size(), told);
+}
+
+TEST_F(WebhookTest, AfterARestartWhoReturnsIsNotToldAndWhoDoesNotIsToldOnce) {
+    const Client ann = world->connect("ann");
+    const Client bob = world->connect("bob");
+    world->run(61s);
+    world.reset();
+    disk->clock.pass(1s);
+    world = live();
+    world->run(3s);
+    (void)world->resume(ann);
+    world->run(30s);
+    ASSERT_EQ(types(), (std::vector<std::string>{"presence.changed", "user.offline"}));
+    EXPECT_EQ(said()[1].user, UserId("bob"));
+    (void)bob;
+}
+
+struct WebhookWriterTest : ::testing::Test {
+    testing::VirtualClock clock;
+    testing::VirtualScheduler scheduler{clock};
+    SeededRandom random{1};
+    MemoryOutboxState state{clock};
+    MemoryOutbox outbox{state};
+    Limits limits;
+    CoreCounters counters;
+    WebhookWriter writer{scheduler,
+                         random,
+                         outbox,
+                         [](const WebhookEvent& event, std::string_view /*id*/) { return event.user.text; },
+                         limits,
+                         counters};
+
+    void note(const char* user) {
+        WebhookEvent event;
+        event.user = UserId(user);
+        writer.note(std::move(event));
+    }
+    std::vector<std::string> written(const char* target = "t") {
+        OutboxClaim claim{.target = target, .new_ids = {"b"}, .most_events = 1000};
+        const auto batches = testing::run_until_complete(scheduler, outbox.claim(std::move(claim)));
+        return batches->empty() ? std::vector<std::string>() : batches->front().bodies;
+    }
+};
+
+TEST_F(WebhookWriterTest, WithoutReceiversNothingIsWanted) {
+    EXPECT_FALSE(writer.wanted());
+    note("ann");
+    EXPECT_EQ(writer.queued(), 0U);
+}
+
+TEST_F(WebhookWriterTest, EachReceiverGetsEachEventInOrder) {
+    writer.set_targets({"t", "u"});
+    for (const char* user : {"ann", "bob", "ann"}) {
+        note(user);
+    }
+    scheduler.advance(100ms);
+    EXPECT_EQ(written("t"), (std::vector<std::string>{"ann", "bob", "ann"}));
+    EXPECT_EQ(written("u"), (std::vector<std::string>{"ann", "bob", "ann"}));
+    EXPECT_EQ(counters.webhooks_noted, 3U);
+}
+
+TEST_F(WebhookWriterTest, WhatTheOutboxDoesNotTakeIsWrittenLaterInOrder) {
+    writer.set_targets({"t"});
+    state.faults.set_unavailable(true);
+    note("ann");
+    scheduler.advance(5s);
+    note("bob");
+    EXPECT_EQ(writer.queued(), 2U);
+    state.faults.set_unavailable(false);
+    scheduler.advance(1s);
+    EXPECT_EQ(writer.queued(), 0U);
+    EXPECT_EQ(written(), (std::vector<std::string>{"ann", "bob"}));
+}
+
+TEST_F(WebhookWriterTest, OverItsLimitAndWithAFullOutboxEventsAreCountedAsLost) {
+    writer.set_targets({"t", "u"});
+    limits.webhook_queue = 4;
+    state.faults.set_unavailable(true);
+    for (const char* user : {"a", "b", "c"}) {
+        note(user);
+    }
+    EXPECT_EQ(writer.queued(), 4U);
+    EXPECT_EQ(counters.webhooks_lost, 1U);
+    state.faults.set_unavailable(false);
+    scheduler.advance(2s);
+    writer.set_outbox_full(true);
+    note("d");
+    EXPECT_EQ(writer.queued(), 0U);
+    EXPECT_EQ(counters.webhooks_lost, 2U);
+    writer.set_outbox_full(false);
+    note("e");
+    EXPECT_EQ(writer.queued(), 2U);
+}
+
+}  // namespace
+}  // namespace presence
