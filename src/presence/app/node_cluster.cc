@@ -26,8 +26,10 @@ NodeCluster::NodeCluster(const Parts& parts)
         shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
             first->post([member] { member->suspect(); });
         });
-        parts.store.set_gap_handler(
-            i, [shard](const PartitionSet&) { shard->watches.look_at_all_again(); });
+        parts.store.set_gap_handler(i, [shard](const PartitionSet& lost) {
+            shard->cache.invalidate(lost);  // RULINGS 8
+            shard->watches.look_at_all_again();
+        });
     }
 }
 

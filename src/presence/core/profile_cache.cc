@@ -132,6 +132,15 @@ void ProfileCache::invalidate(const UserId& user) {
     }
 }
 
+void ProfileCache::invalidate(const PartitionSet& partitions) {
+    for (Entry* const entry : ring_) {
+        if (partitions.holds(entry->user)) {
+            ++entry->generation;
+            entry->stale = true;
+        }
+    }
+}
+
 void ProfileCache::make_room() {
     if (entries_.size() < limits_.profile_cache) {
         return;

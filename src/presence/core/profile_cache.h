@@ -4,6 +4,7 @@
 #include "presence/base/task.h"
 #include "presence/core/counters.h"
 #include "presence/core/limits.h"
+#include "presence/model/partition.h"
 #include "presence/ports/profile_store.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -36,6 +37,8 @@ public:
 
     /// Copies of `user` older than `revision` are void.
     void invalidate(const UserId& user);
+    /// The same for all users of `partitions`: word of their changes may have been missed.
+    void invalidate(const PartitionSet& partitions);
 
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 

@@ -194,5 +194,20 @@ TEST_F(CacheTest, AQuestionAboutMorePeopleThanFitIsAnsweredForAllOfThem) {
     }
 }
 
+TEST_F(CacheTest, AfterAGapTheCopiesOfItsPartitionsAreVoidAndNoOthers) {
+    constexpr std::size_t kPartitions = 64;
+    const Partition of_ann = Partition::of(kAnn, kPartitions);
+    ASSERT_FALSE(of_ann.holds(kBob));
+    static_cast<void>(get(kAnn));
+    static_cast<void>(get(kBob));
+    block(kAnn, "x");
+    block(kBob, "x");
+    PartitionSet lost(kPartitions);
+    lost.insert(of_ann.index);
+    cache.invalidate(lost);
+    EXPECT_EQ(blocks_of(get(kAnn)), 1U);
+    EXPECT_EQ(blocks_of(get(kBob)), 0U);
+}
+
 }  // namespace
 }  // namespace presence
