@@ -23,7 +23,7 @@ export class Chart {
     this.element = h(
       "section",
       { class: "card chart" },
-      h("h3", {}, title, h("span", { class: "hint", text: unit ? ` ${unit}` : "" })),
+      h("h2", {}, title, h("span", { class: "hint", text: unit ? ` ${unit}` : "" })),
       this.#now,
       this.#place,
       this.#nothing,

@@ -46,6 +46,10 @@ export class Watcher {
 
   async #look(): Promise<void> {
     try {
+      if (this.looks.length === 0) {
+        // A server may lack what is asked for below; this call every server has, for good keys alone.
+        await this.#api.get("v1/users/nobody/sessions");
+      }
       const [stats, text, readiness] = await Promise.all([
         this.#api.find(this.#api.get<Stats>("v1/stats")),
         this.#api.find(this.#api.text("metrics")),

@@ -1,0 +1,143 @@
+// The operator page in front of the real server: what an operator looks for, and finds.
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openBrowser, openPerson } from "./lib/browser.mjs";
+import { startServer } from "./lib/server.mjs";
+
+const PICTURES = fileURLToPath(
+  new URL(
+    process.env.RENEW_PICTURES ? "../../docs/images/" : "../../build/browser/",
+    import.meta.url,
+  ),
+);
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = {
+  desktop: { width: 1280, height: 860 },
+  phone: { width: 390, height: 844 },
+};
+
+// A minute, so that a busy machine ends nobody's session by itself.
+const CALM = ["heartbeat.interval=20s", "heartbeat.ttl=60s"];
+
+let server;
+let browser;
+let bob;
+
+/** A tab of its own: the key is kept in the tab alone. */
+async function enter(key = "dev") {
+  const page = await browser.context.newPage();
+  page.errors = [];
+  page.on("pageerror", (error) => page.errors.push(String(error)));
+  await page.goto(`${server.url}/admin`);
+  await page.getByLabel("API key").fill(key);
+  await page.keyboard.press("Enter");
+  return page;
+}
+
+async function search(page, user, viewer = "") {
+  await page.getByRole("tab", { name: "Users" }).click();
+  await page.getByLabel("User id").fill(user);
+  await page.getByLabel("As seen by").fill(viewer);
+  await page.getByRole("button", { name: "Look" }).click();
+}
+
+before(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  server = await startServer(CALM);
+  browser = await openBrowser();
+  bob = await openPerson(browser.context, server.url, "bob");
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+describe("an operator", () => {
+  test("with a wrong key is told so, and asked again", async () => {
+    const page = await enter("wrong");
+    await page.getByText("The server refuses this key.").waitFor({ timeout: 15_000 });
+    await page.getByLabel("API key").fill("dev");
+    await page.keyboard.press("Enter");
+    await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
+    assert.equal(new URL(page.url()).pathname, "/admin/");
+  });
+
+  test("sees what the server does, or which figure it does not give", async () => {
+    const page = await enter();
+    await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
+    await page.waitForTimeout(5_000);
+    const cards = page.locator(".chart");
+    for (let index = 0; index < (await cards.count()); index++) {
+      const card = cards.nth(index);
+      const isDrawn = await card.locator("canvas").isVisible().catch(() => false);
+      const isMissing = await card.locator(".nothing").isVisible();
+      assert.ok(isDrawn !== isMissing, await card.innerText());
+    }
+    assert.deepEqual(page.errors, []);
+  });
+
+  test("finds a user's session, why another sees what, and ends the session", async () => {
+    const page = await enter();
+    await search(page, "bob", "alice");
+    await page.getByText("Sessions (1)").waitFor({ timeout: 15_000 });
+    await page.getByText("Why alice sees this").waitFor();
+    assert.ok((await page.locator(".rules li").count()) >= 2);
+    await page.screenshot({ path: `${PICTURES}admin-user.png` });
+    await page.getByRole("button", { name: "End" }).click();
+    await page.getByRole("button", { name: "Really end it?" }).click();
+    await page.getByText("Sessions (0)").waitFor({ timeout: 15_000 });
+    await bob.page.getByText("Not connected", { exact: true }).waitFor({ timeout: 15_000 });
+  });
+
+  test("finds nobody where nobody is, and learns what is wrong with an id", async () => {
+    const page = await enter();
+    await search(page, "no-one");
+    await page.getByText("Sessions (0)").waitFor({ timeout: 15_000 });
+    await search(page, "\u200b");
+    await page.locator(".error", { hasText: /\w/ }).first().waitFor({ timeout: 15_000 });
+  });
+
+  test("goes by keyboard alone", async () => {
+    const page = await enter();
+    await page.getByRole("tab", { name: "Overview" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.getByLabel("Rooms that begin with").waitFor();
+    const chosen = page.getByRole("tab", { name: "Rooms" });
+    assert.equal(await chosen.getAttribute("aria-selected"), "true");
+  });
+});
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`the page is readable on a ${size} in ${colorScheme} and has no fault that axe finds`, async () => {
+      const page = await enter();
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
+      await page.waitForTimeout(6_000);
+      await page.screenshot({ path: `${PICTURES}admin-${size}-${colorScheme}.png` });
+      for (const tab of ["Overview", "Users", "Rooms", "Health"]) {
+        await page.getByRole("tab", { name: tab }).click();
+        if (tab === "Users") {
+          await search(page, "grace", "alice");
+          await page.getByText(/Sessions \(/).waitFor({ timeout: 15_000 });
+        }
+        await page.evaluate(AXE);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        assert.deepEqual(
+          violations.map(({ id, nodes }) => `${tab} ${id}: ${nodes[0].html}`),
+          [],
+        );
+      }
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(width <= 0, `the page is ${width} px too wide`);
+      await page.close();
+    });
+  }
+}
