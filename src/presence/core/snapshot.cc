@@ -1,6 +1,7 @@
 #include "presence/core/snapshot.h"
 
 #include "presence/core/records.h"
+#include "presence/rules/rooms.h"
 #include "presence/rules/transition.h"
 
 #include <algorithm>
@@ -87,6 +88,8 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     for (std::size_t i = 0; i < users.size(); ++i) {
         const ProfileAnswer& of_subject = profiles[i];
         Seen one{std::move(users[i]), without_the_dead(std::move(found->records[i])), {}};
+        one.open_to_all =
+            of_subject.known && rules::is_open_to_all(of_subject.profile.get(), config_.privacy);
         if (!viewer) {
             one.verdict = rules::verdict_for_back_end();
         } else if (!(one.user == *viewer) && (!of_subject.known || !profiles.back().known)) {
@@ -109,6 +112,47 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
         seen.push_back(std::move(one));
     }
     co_return seen;
+}
+
+Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
+                                                  std::vector<UserId> users) {
+    std::vector<UserId> parties = users;
+    parties.insert(parties.end(), viewers.begin(), viewers.end());
+    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(parties));
+    std::vector<UserId> subjects = users;
+    Result<Records> found = co_await records_of(std::move(subjects));
+    if (!found) {
+        co_return found.error();
+    }
+    Crowd crowd{std::move(found->records), std::vector<rules::VerdictRow>(viewers.size()), false};
+    for (const ProfileAnswer& answer : profiles) {
+        crowd.unread = crowd.unread || !answer.known;
+    }
+    for (std::size_t i = 0; i < users.size(); ++i) {
+        crowd.records[i] = without_the_dead(std::move(crowd.records[i]));
+        if (!crowd.records[i] && profiles[i].profile) {
+            crowd.records[i] = record_from(profiles[i].profile);
+        }
+    }
+    // Most pairs have nothing stored on either side, and judging strangers once judges them all.
+    const UserId one("a");
+    const UserId other("b");
+    const Verdict of_strangers = rules::judge({one, nullptr}, {other, nullptr}, config_.privacy);
+    for (std::size_t v = 0; v < viewers.size(); ++v) {
+        const ProfileAnswer& of_viewer = profiles[users.size() + v];
+        for (std::size_t i = 0; i < users.size(); ++i) {
+            const ProfileAnswer& of_subject = profiles[i];
+            if (!of_viewer.known || !of_subject.known) {
+                continue;
+            }
+            const bool strangers = !of_viewer.profile && !of_subject.profile;
+            crowd.rows[v].set(i, strangers ? of_strangers
+                                           : rules::judge({users[i], of_subject.profile.get()},
+                                                          {viewers[v], of_viewer.profile.get()},
+                                                          config_.privacy));
+        }
+    }
+    co_return crowd;
 }
 
 PresenceView SnapshotReader::view(const Seen& seen) const {

@@ -7,6 +7,7 @@
 #include "presence/core/profile_cache.h"
 #include "presence/model/view.h"
 #include "presence/ports/session_store.h"
+#include "presence/rules/visibility.h"
 
 #include <functional>
 #include <optional>
@@ -21,6 +22,9 @@ struct Seen {
     UserId user;
     UserRecordRef record;  ///< Null: nobody of that name was ever here.
     Verdict verdict;
+    /// The user's own rule for `online` admits everyone (RULINGS 10). False also where it cannot be
+    /// told.
+    bool open_to_all = false;
     /// Neither side ever set rules, contacts or blocks: the view depends on the version alone.
     bool rules_untouched = false;
     /// The store is away, and the user is none of this node's: nobody here can tell.
@@ -37,6 +41,13 @@ struct Seen {
         }
         return verdict.own() ? record->presence.own_version : record->presence.shown_version;
     }
+};
+
+/// What many viewers may see of many users.
+struct Crowd {
+    std::vector<UserRecordRef> records;   ///< One a user; null: nobody of that name was ever here.
+    std::vector<rules::VerdictRow> rows;  ///< One a viewer, places as in the list of users.
+    bool unread = false;                  ///< Some rules could not be read: look again later.
 };
 
 /// Reads what viewers ask for: one batch of rules, one batch of records, one verdict each (DESIGN
@@ -60,6 +71,12 @@ public:
     /// @retval ErrorCode::unavailable  The session store does not answer, and is not shared.
     [[nodiscard]] Task<Result<std::vector<Seen>>> look(std::optional<UserId> viewer,
                                                        std::vector<UserId> users);
+
+    /// All of `viewers` look at all of `users`: one batch of rules, one of records. For one who
+    /// looks at themselves the row says nothing.
+    /// @retval ErrorCode::unavailable  The session store does not answer.
+    [[nodiscard]] Task<Result<Crowd>> look_for_each(std::vector<UserId> viewers,
+                                                    std::vector<UserId> users);
 
     /// What leaves for the viewer.
     [[nodiscard]] PresenceView view(const Seen& seen) const;

@@ -165,6 +165,10 @@ Verdict verdict_for_public_view() {
     return VerdictMaker::make(true, true);
 }
 
+Verdict VerdictRow::at(std::size_t place) const {
+    return VerdictMaker::make(sees_.test(place), false);
+}
+
 Verdict verdict_unread() {
     return VerdictMaker::unread();
 }

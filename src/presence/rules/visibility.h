@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/base/bit_row.h"
 #include "presence/model/privacy.h"
 #include "presence/model/view.h"
 
@@ -31,6 +32,22 @@ struct Party {
 [[nodiscard]] Verdict verdict_for_public_view();
 /// Where the rules of either side were never read: nobody can tell (RULINGS 1).
 [[nodiscard]] Verdict verdict_unread();
+
+/// What one viewer may see of many subjects as far as `online` goes, a bit each, for lists where
+/// each looks at each. Filled with verdicts, and the only thing beside judge() that gives them
+/// back.
+class VerdictRow {
+public:
+    void set(std::size_t place, Verdict verdict) { sees_.set(place, verdict.online()); }
+    [[nodiscard]] bool sees(std::size_t place) const { return sees_.test(place); }
+    /// Of `online` alone; nothing where it was not set.
+    [[nodiscard]] Verdict at(std::size_t place) const;
+    void clear() { sees_.clear(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return sees_.bytes(); }
+
+private:
+    BitRow sees_;
+};
 
 /// How an answer is to be made.
 struct Viewing {

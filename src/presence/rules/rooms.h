@@ -1,0 +1,38 @@
+#pragma once
+
+#include "presence/base/ids.h"
+#include "presence/rules/visibility.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace presence::rules {
+
+/// Whether `room` matches `pattern`, in which `*` stands for any text, none included, and all else
+/// for itself.
+[[nodiscard]] bool matches_room(std::string_view pattern, std::string_view room) noexcept;
+
+/// Whether a token with these patterns may have to do with `room`. Without any it may with all.
+[[nodiscard]] bool may_enter(const std::optional<std::vector<std::string>>& patterns,
+                             const RoomId& room);
+
+/// Whether the room is large, that is: counts take the place of lists. It becomes so beyond
+/// `most_listed` and returns at nine tenths of it, so that one who comes and goes does not switch
+/// it over and over (DESIGN rule 28).
+///
+/// @param counted  Members that count_openly, on all nodes.
+[[nodiscard]] constexpr bool is_large(bool was_large, std::size_t counted,
+                                      std::size_t most_listed) noexcept {
+    constexpr std::size_t kTenth = 10;
+    return counted > most_listed || (was_large && counted > most_listed - most_listed / kTenth);
+}
+
+/// Whether the user's own rule for `online` admits everyone, whatever blocks say (RULINGS 10).
+/// @param profile  Null: nothing is stored.
+[[nodiscard]] bool is_open_to_all(const Profile* profile, const PrivacyDefaults& defaults);
+
+}  // namespace presence::rules
