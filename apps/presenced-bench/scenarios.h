@@ -20,17 +20,21 @@ namespace presence::bench {
 /// Time and CPU to get the presence of 100 users.
 [[nodiscard]] Report run_snapshot(const Options& options);
 
+/// A storm of joins into one room of 15,000, and signals in small rooms.
+[[nodiscard]] Report run_room(const Options& options);
+
 struct Scenario {
     std::string_view name;
     std::string_view summary;
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 4> kScenarios{{
+inline constexpr std::array<Scenario, 5> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
     {"snapshot", "time to get 100 presences", run_snapshot},
+    {"room", "a room of 15,000: joins, counts, memory; 2,000 signals a second", run_room},
 }};
 
 }  // namespace presence::bench

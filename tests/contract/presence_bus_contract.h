@@ -24,13 +24,20 @@ public:
         told.push_back("profile " + user.text + " " + std::to_string(revision));
     }
     void on_signal(const SignalRef& signal) override {
-        told.push_back("signal " + signal->from.text + " to " + signal->to.text);
+        told.push_back("signal " + signal->from.text + " to " +
+                       (signal->room ? "room " + signal->room->text : signal->to.text));
     }
     void on_session_taken(const SessionTaken& taken) override {
         told.push_back("taken " + taken.session.text + " of " + taken.user.text + " at " +
                        std::to_string(taken.epoch.value) + " for " +
                        std::to_string(static_cast<int>(taken.reason)));
     }
+    void on_room(const RoomStatementRef& statement) override {
+        told.push_back("room " + statement->room.text + " by " +
+                       std::to_string(statement->node.value) + " #" +
+                       std::to_string(statement->sequence));
+    }
+    void on_room_asked(const RoomId& room) override { told.push_back("asked " + room.text); }
     std::vector<std::string> told;
 };
 
@@ -61,10 +68,23 @@ protected:
         bus(thread).publish(std::move(event));
     }
 
+    void subscribe_room(int thread, const RoomId& room) {
+        ASSERT_TRUE(adapter_.run(thread, bus(thread).subscribe_room(room)));
+    }
+    void publish_room(int thread, const RoomId& room, std::uint64_t sequence) {
+        auto statement = std::make_shared<RoomStatement>();
+        statement->node = NodeId{1};
+        statement->room = room;
+        statement->sequence = sequence;
+        bus(thread).publish_room(std::move(statement));
+    }
+
     Adapter adapter_;
     std::array<RecordingReceiver, static_cast<std::size_t>(Adapter::kThreads)> receivers_;
     const UserId ada_{"ada"};
     const UserId bob_{"bob"};
+    const RoomId hall_{"hall"};
+    const RoomId ada_room_{"ada"};  ///< Rooms and users are apart though their ids are the same.
 };
 
 TYPED_TEST_SUITE_P(PresenceBusContract);
@@ -192,9 +212,86 @@ TYPED_TEST_P(PresenceBusContract, ATakenSessionIsToldOnceToItsHolder) {
     EXPECT_EQ(arrived, 1U);
 }
 
+TYPED_TEST_P(PresenceBusContract, StatementsReachThoseWhoSubscribedToTheRoom) {
+    this->subscribe_room(0, this->hall_);
+    this->subscribe_room(1, this->hall_);
+    this->subscribe_room(1, this->ada_room_);
+    this->subscribe(2, {this->ada_});
+    this->publish_room(2, this->hall_, 1);
+    this->publish_room(0, this->ada_room_, 2);
+    EXPECT_TRUE(this->told(0).empty());  // Never within the call.
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0), (typename TestFixture::Told{"room hall by 1 #1"}));
+    EXPECT_EQ(this->told(1), (typename TestFixture::Told{"room hall by 1 #1", "room ada by 1 #2"}));
+    EXPECT_TRUE(this->told(2).empty());
+    this->bus(0).unsubscribe_room(this->hall_);
+    this->bus(0).unsubscribe_room(RoomId("never asked for"));
+    this->adapter_.settle();
+    this->publish_room(1, this->hall_, 3);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0).size(), 1U);
+    EXPECT_EQ(this->told(1).size(), 3U);
+}
+
+TYPED_TEST_P(PresenceBusContract, StatementsKeepTheOrderInWhichANodeMadeThem) {
+    constexpr std::uint64_t kStatements = 50;
+    typename TestFixture::Told expected;
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        this->subscribe_room(thread, this->hall_);
+    }
+    for (std::uint64_t sequence = 1; sequence <= kStatements; ++sequence) {
+        this->publish_room(0, this->hall_, sequence);
+        expected.push_back("room hall by 1 #" + std::to_string(sequence));
+    }
+    this->adapter_.settle();
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        EXPECT_EQ(this->told(thread), expected) << thread;
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, SubscribingToARoomAgainAtOnceIsNotUndoneByTheUnsubscribe) {
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        this->subscribe_room(thread, this->hall_);
+        this->bus(thread).unsubscribe_room(this->hall_);
+        this->subscribe_room(thread, this->hall_);
+        this->adapter_.settle();
+        this->publish_room(0, this->hall_, 1);
+        this->adapter_.settle();
+        EXPECT_EQ(this->told(thread).size(), 1U) << thread;
+        this->bus(thread).unsubscribe_room(this->hall_);
+    }
+}
+
+TYPED_TEST_P(PresenceBusContract, AQuestionAboutARoomReachesAllWhoSubscribedToIt) {
+    this->subscribe_room(0, this->hall_);
+    this->subscribe_room(2, this->hall_);
+    this->subscribe_room(1, this->ada_room_);
+    this->bus(0).ask_room(this->hall_);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0), (typename TestFixture::Told{"asked hall"}));
+    EXPECT_TRUE(this->told(1).empty());
+    EXPECT_EQ(this->told(2), (typename TestFixture::Told{"asked hall"}));
+}
+
+TYPED_TEST_P(PresenceBusContract, ASignalToARoomReachesAllWhoSubscribedToIt) {
+    this->subscribe_room(0, this->hall_);
+    this->subscribe_room(1, this->hall_);
+    this->subscribe_room(2, this->ada_room_);
+    auto signal = std::make_shared<SignalMessage>();
+    signal->from = this->bob_;
+    signal->room = this->hall_;
+    this->bus(1).publish_signal(signal);
+    this->adapter_.settle();
+    EXPECT_EQ(this->told(0), (typename TestFixture::Told{"signal bob to room hall"}));
+    EXPECT_EQ(this->told(1), (typename TestFixture::Told{"signal bob to room hall"}));
+    EXPECT_TRUE(this->told(2).empty());
+}
+
 TYPED_TEST_P(PresenceBusContract, AnEndpointWithoutAReceiverIsNotCalled) {
     this->subscribe(0, {this->ada_});
     this->publish(1, this->ada_, 1);
+    this->subscribe_room(0, this->hall_);
+    this->publish_room(1, this->hall_, 1);
     this->bus(0).publish_profile_changed(this->ada_, 1);
     this->bus(0).set_receiver(nullptr);
     this->adapter_.settle();
@@ -214,17 +311,28 @@ TYPED_TEST_P(PresenceBusContract, FO_069_FO_070_FO_071_IdsAreTakenToTheLetter) {
         this->adapter_.settle();
         ASSERT_EQ(this->told(0), expected);
     }
+    for (const UserId& id : nasty_ids()) {
+        const RoomId room(id.text);
+        this->publish_room(1, room, 1);  // Before anybody subscribed: lost.
+        this->adapter_.settle();
+        this->subscribe_room(0, room);
+        this->publish_room(1, room, 2);
+        expected.push_back("room " + room.text + " by 1 #2");
+        this->adapter_.settle();
+        ASSERT_EQ(this->told(0), expected);
+    }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(PresenceBusContract, OnlySubscribersAreTold,
-                            APublisherThatSubscribedIsToldTooButNotWithinTheCall,
-                            TheOrderOfAUsersChangesIsKept,
-                            SubscribingTwiceTellsOnceAndUnsubscribingOnceEndsIt,
-                            SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe,
-                            UnsubscribingLeavesTheOthers, SubscribingToNobodyCompletes,
-                            ChangesOfProfilesReachEveryEndpoint, ASignalArrivesOnce,
-                            ATakenSessionIsToldOnceToItsHolder,
-                            AnEndpointWithoutAReceiverIsNotCalled,
-                            FO_069_FO_070_FO_071_IdsAreTakenToTheLetter);
+REGISTER_TYPED_TEST_SUITE_P(
+    PresenceBusContract, OnlySubscribersAreTold,
+    APublisherThatSubscribedIsToldTooButNotWithinTheCall, TheOrderOfAUsersChangesIsKept,
+    SubscribingTwiceTellsOnceAndUnsubscribingOnceEndsIt,
+    SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe, UnsubscribingLeavesTheOthers,
+    SubscribingToNobodyCompletes, ChangesOfProfilesReachEveryEndpoint, ASignalArrivesOnce,
+    ATakenSessionIsToldOnceToItsHolder, StatementsReachThoseWhoSubscribedToTheRoom,
+    StatementsKeepTheOrderInWhichANodeMadeThem,
+    SubscribingToARoomAgainAtOnceIsNotUndoneByTheUnsubscribe,
+    AQuestionAboutARoomReachesAllWhoSubscribedToIt, ASignalToARoomReachesAllWhoSubscribedToIt,
+    AnEndpointWithoutAReceiverIsNotCalled, FO_069_FO_070_FO_071_IdsAreTakenToTheLetter);
 
 }  // namespace presence::testing

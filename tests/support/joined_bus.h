@@ -48,6 +48,25 @@ public:
         void publish_signal(SignalRef signal) override {
             to_all([signal](Endpoint& other) { other.receiver_->on_signal(signal); });
         }
+        Task<Result<bool>> subscribe_room(RoomId room) override {
+            rooms_.insert(std::move(room));
+            co_return true;
+        }
+        void unsubscribe_room(const RoomId& room) override { rooms_.erase(room); }
+        void publish_room(RoomStatementRef statement) override {
+            to_all([statement](Endpoint& other) {
+                if (other.rooms_.contains(statement->room)) {
+                    other.receiver_->on_room(statement);
+                }
+            });
+        }
+        void ask_room(const RoomId& room) override {
+            to_all([room](Endpoint& other) {
+                if (other.rooms_.contains(room)) {
+                    other.receiver_->on_room_asked(room);
+                }
+            });
+        }
         void publish_session_taken(SessionTaken taken) override {
             to_all([taken](Endpoint& other) {
                 if (other.node_ == taken.holder) {
@@ -80,6 +99,7 @@ public:
         Scheduler& scheduler_;
         Receiver* receiver_ = nullptr;
         std::set<UserId> subscribed_;
+        std::set<RoomId> rooms_;
         NodeId node_;
         bool reachable_ = true;
     };

@@ -25,6 +25,14 @@ Error token_in_url() {
 
 /// What the path names, decoded and checked.
 Result<bool> name_parties(AdmittedCall& call, std::optional<std::string> subject) {
+    if (call.route.call == Call::get_room) {
+        std::optional<std::string> room = decode_segment(call.route.room);
+        const char* const fault = room ? check_id(*room) : "is badly encoded";
+        if (fault != nullptr) {
+            return Error{ErrorCode::bad_request, std::string("room ") + fault, 0, 0};
+        }
+        call.room = RoomId(std::move(*room));
+    }
     if (!call.route.names_user) {
         return true;
     }
@@ -141,7 +149,7 @@ Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRe
     if (id) {
         pipe->admit(id);
     }
-    AdmittedCall call{route, std::move(*caller), {}, {}, {}, id};
+    AdmittedCall call{route, std::move(*caller), {}, {}, {}, {}, id};
     Result<bool> named = name_parties(call, std::move(subject));
     if (!named) {
         co_return named.error();

@@ -78,6 +78,10 @@ Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {
             return list_dead_letters(call);
         case Call::test_webhooks:
             return test_webhooks();
+        case Call::get_room:
+            return get_room(call);
+        case Call::list_rooms:
+            return list_rooms(call);
     }
     return get_presence(call);
 }

@@ -18,6 +18,7 @@ struct AdmittedCall {
     Caller caller;
     UserId user;        ///< That the path names; empty for a query.
     SessionId session;  ///< Likewise.
+    RoomId room;        ///< Likewise.
     net::HttpRequest request;
     net::ConnectionId connection;  ///< Whose it is; 0 in tests.
 };
@@ -46,6 +47,10 @@ private:
     [[nodiscard]] Task<Answer> delete_status(const AdmittedCall& call) const;
     [[nodiscard]] Task<Answer> put_privacy(const AdmittedCall& call) const;
     [[nodiscard]] Task<Answer> change_list(const AdmittedCall& call) const;
+
+    // Rooms, in room_calls.cc
+    [[nodiscard]] Task<Answer> get_room(const AdmittedCall& call) const;
+    [[nodiscard]] Task<Answer> list_rooms(const AdmittedCall& call) const;
 
     // For back ends, in admin_calls.cc
     [[nodiscard]] Task<Answer> end_session(const AdmittedCall& call) const;
@@ -81,6 +86,14 @@ private:
         return run_there<T>(parts_.scheduler, home.scheduler,
                             [&home, make = std::move(make)]() mutable { return make(home); });
     }
+
+    /// Whose view is wanted; empty: everything.
+    /// @retval ErrorCode::forbidden    A user named somebody else.
+    /// @retval ErrorCode::bad_request  It is no user id.
+    [[nodiscard]] static Result<std::optional<UserId>> viewer_of(const AdmittedCall& call);
+    /// Takes looks at so many users from the budget of the caller, if it is a user.
+    [[nodiscard]] Task<Result<bool>> take_lookups(const AdmittedCall& call,
+                                                  std::size_t users) const;
 
     /// Those in force now: a reload may have changed them.
     [[nodiscard]] protocol::ParseLimits limits() const;

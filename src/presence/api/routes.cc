@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kUser = "{userId}";
 constexpr std::string_view kSession = "{sessionId}";
+constexpr std::string_view kRoom = "{room}";
 constexpr std::size_t kMostPieces = 5;
 
 struct Row {
@@ -67,6 +68,8 @@ constexpr Row kRows[]{
     {"GET", {"v1", "webhooks"}, Call::get_webhooks, Callers::back_ends, kNone},
     {"GET", {"v1", "webhooks", "dead-letters"}, Call::list_dead_letters, Callers::back_ends, kNone},
     {"POST", {"v1", "webhooks", "test"}, Call::test_webhooks, Callers::back_ends, kNone},
+    {"GET", {"v1", "rooms"}, Call::list_rooms, Callers::back_ends, kNone},
+    {"GET", {"v1", "rooms", kRoom}, Call::get_room, Callers::any_user, kNone},
 };
 
 std::optional<Route> match(const Row& row, std::span<const std::string_view> pieces) {
@@ -74,13 +77,15 @@ std::optional<Route> match(const Row& row, std::span<const std::string_view> pie
     if (wanted.size() != pieces.size()) {
         return std::nullopt;
     }
-    Route route{row.call, row.callers, row.right, false, {}, {}};
+    Route route{row.call, row.callers, row.right, false, {}, {}, {}};
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (wanted[i] == kUser) {
             route.names_user = true;
             route.user = pieces[i];
         } else if (wanted[i] == kSession) {
             route.session = pieces[i];
+        } else if (wanted[i] == kRoom) {
+            route.room = pieces[i];
         } else if (wanted[i] != pieces[i]) {
             return std::nullopt;
         }

@@ -37,6 +37,8 @@ enum class Call : std::uint8_t {
     get_webhooks,
     list_dead_letters,
     test_webhooks,
+    get_room,
+    list_rooms,
 };
 
 /// Which users may make a call. Back ends may make all but those of users alone.
@@ -49,6 +51,7 @@ struct Route {
     bool names_user = false;             ///< The path has a place for one.
     std::string_view user;               ///< As in the path, still encoded.
     std::string_view session;            ///< Likewise.
+    std::string_view room;               ///< Likewise.
 };
 
 /// Whether the token of such a call may come in a cookie: browsers give these no header.

@@ -13,28 +13,7 @@ namespace presence::api {
 
 namespace {
 
-/// Whose view is wanted.
-/// @retval ErrorCode::forbidden    A user named somebody else.
-/// @retval ErrorCode::bad_request  It is no user id.
-Result<std::optional<UserId>> viewer_of(const AdmittedCall& call) {
-    const Result<std::optional<std::string>> named = query_value(call.request.query(), "viewer");
-    const std::optional<UserId> own = call.caller.viewer();
-    if (own && (!named || (*named && **named != own->text))) {
-        return Error{ErrorCode::forbidden, "a user may name only itself as viewer", 0, 0};
-    }
-    if (!named) {
-        return named.error();
-    }
-    if (!*named) {
-        return own;
-    }
-    if (const char* const fault = check_id(**named)) {
-        return Error{ErrorCode::bad_request, std::string("viewer ") + fault, 0, 0};
-    }
-    return std::optional(UserId(**named));
-}
-
-Task<Result<bool>> take_lookups(Shard& home, UserId user, std::size_t users) {
+Task<Result<bool>> take_from_budget(Shard& home, UserId user, std::size_t users) {
     co_return home.calls.take_lookups(user, users, home.limits, home.clock.now());
 }
 
@@ -64,6 +43,35 @@ std::vector<protocol::SessionFields> fields_of(std::vector<SessionFacts>& sessio
 
 }  // namespace
 
+Result<std::optional<UserId>> Calls::viewer_of(const AdmittedCall& call) {
+    const Result<std::optional<std::string>> named = query_value(call.request.query(), "viewer");
+    const std::optional<UserId> own = call.caller.viewer();
+    if (own && (!named || (*named && **named != own->text))) {
+        return Error{ErrorCode::forbidden, "a user may name only itself as viewer", 0, 0};
+    }
+    if (!named) {
+        return named.error();
+    }
+    if (!*named) {
+        return own;
+    }
+    if (const char* const fault = check_id(**named)) {
+        return Error{ErrorCode::bad_request, std::string("viewer ") + fault, 0, 0};
+    }
+    return std::optional(UserId(**named));
+}
+
+Task<Result<bool>> Calls::take_lookups(const AdmittedCall& call, std::size_t users) const {
+    if (!call.caller.user) {
+        co_return true;
+    }
+    const UserId caller = call.caller.user->user;
+    Task<Result<bool>> taking = at_home<Result<bool>>(
+        caller, [caller, users](Shard& home) { return take_from_budget(home, caller, users); });
+    Result<bool> taken = co_await taking;
+    co_return taken;
+}
+
 Task<Calls::Answer> Calls::get_presence(const AdmittedCall& call) const {
     Result<std::optional<UserId>> viewer = viewer_of(call);
     if (!viewer) {
@@ -91,15 +99,10 @@ Task<Calls::Answer> Calls::query_presence(const AdmittedCall& call) const {
     if (!users) {
         co_return users.error();
     }
-    if (call.caller.user) {
-        const UserId caller = call.caller.user->user;
-        const std::size_t count = users->size();
-        Task<Result<bool>> taking = at_home<Result<bool>>(
-            caller, [caller, count](Shard& home) { return take_lookups(home, caller, count); });
-        Result<bool> taken = co_await taking;
-        if (!taken) {
-            co_return taken.error();
-        }
+    Task<Result<bool>> taking = take_lookups(call, users->size());
+    Result<bool> taken = co_await taking;
+    if (!taken) {
+        co_return taken.error();
     }
     Task<Result<std::vector<Seen>>> looking = parts_.shard.reader.look(*viewer, std::move(*users));
     Result<std::vector<Seen>> seen = co_await looking;

@@ -284,8 +284,29 @@ void add_webhook_keys(std::vector<ConfigKey>& keys) {
     }
 }
 
+void add_room_limit_keys(std::vector<ConfigKey>& keys) {
+    keys.push_back(number("limits.room_members", "Members of a room that are listed.",
+                          PRESENCED_FIELD(node.limits.room_members), 1, 10'000));
+    keys.push_back(number("limits.room_total", "Members of a room on one node.",
+                          PRESENCED_FIELD(node.limits.room_total), 1, 1'000'000));
+    keys.push_back(number("limits.rooms_per_connection", "Rooms that a connection is in or hears.",
+                          PRESENCED_FIELD(node.limits.rooms_per_connection), 1, 10'000));
+    keys.push_back(
+        number("limits.rooms", "Rooms of the node.", PRESENCED_FIELD(node.limits.rooms)));
+    keys.push_back(real("limits.joins_per_second", "Joins of one connection.",
+                        PRESENCED_FIELD(node.limits.joins_per_second)));
+    keys.push_back(
+        real("limits.joins_burst", "The same at once.", PRESENCED_FIELD(node.limits.joins_burst)));
+    keys.push_back(real("limits.room_signals_per_second",
+                        "Deliveries of signals of one room by one thread.",
+                        PRESENCED_FIELD(node.limits.room_signals_per_second)));
+    keys.push_back(real("limits.room_signals_burst", "The same at once.",
+                        PRESENCED_FIELD(node.limits.room_signals_burst)));
+}
+
 void add_limit_keys(std::vector<ConfigKey>& keys) {
     const std::size_t first = keys.size();
+    add_room_limit_keys(keys);
     keys.push_back(number("limits.sessions_per_user", "Sessions of one user.",
                           PRESENCED_FIELD(node.limits.sessions_per_user), 1, 1'000));
     keys.push_back(number("limits.watch", "Users watched by one connection.",
@@ -298,8 +319,6 @@ void add_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.hello_bytes), 1'024, 1'048'576));
     keys.push_back(number("limits.custom_status_text", "Code points of a custom status.",
                           PRESENCED_FIELD(node.limits.custom_status_text), 1, 1'000));
-    keys.push_back(number("limits.room_members", "Members of a room that are listed.",
-                          PRESENCED_FIELD(node.limits.room_members), 1, 10'000));
     keys.push_back(number("limits.send_queue_bytes", "Unsent bytes of one connection.",
                           PRESENCED_FIELD(node.limits.send_queue_bytes), 16'384, 1'073'741'824));
     keys.push_back(number("limits.list_users", "Users in a contact or block list, or in a rule.",

@@ -226,6 +226,7 @@ void Node::State::build_workers() {
         shards->all.push_back(worker.shard.get());
     }
     start_webhooks();
+    shards->connect_rooms();
     const auto strangers = std::make_shared<net::Strangers>();
     std::vector<gateway::Gateway*> gateways;
     for (std::size_t i = 0; i < workers.size(); ++i) {

@@ -192,7 +192,11 @@ void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, b
             local.last_activity = old.last_activity;
             file(heir);
         }
-        forget_local(other);
+        if (replaced) {
+            forget_local(other);
+        } else {
+            bury(other);
+        }
     }
 }
 

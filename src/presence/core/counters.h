@@ -78,8 +78,18 @@ struct CoreCounters {
     std::uint64_t journal_written = 0;
     std::uint64_t journal_failures = 0;
     std::uint64_t clock_steps = 0;
-    std::uint64_t kept_here = 0;  ///< Settled while the shared store could not be reached.
-    std::uint64_t orphaned = 0;   ///< Sessions that others had ended while this node slept.
+    std::uint64_t kept_here = 0;   ///< Settled while the shared store could not be reached.
+    std::uint64_t orphaned = 0;    ///< Sessions that others had ended while this node slept.
+    std::uint64_t room_joins = 0;  ///< Users, not devices.
+    std::uint64_t room_leaves = 0;
+    std::uint64_t rooms_refused = 0;    ///< Joins over a limit.
+    std::uint64_t room_statements = 0;  ///< Sent over the bus.
+    std::uint64_t room_gaps = 0;        ///< Statements that were missing.
+    std::uint64_t rooms_told = 0;       ///< `room` messages.
+    std::uint64_t room_deltas = 0;      ///< `roomUpdate` messages with members.
+    std::uint64_t room_counts = 0;      ///< `roomUpdate` messages of counts alone.
+    std::uint64_t rooms_behind = 0;     ///< Readers to whom a whole room is owed.
+    std::uint64_t room_signals_shed = 0;
 };
 
 }  // namespace presence

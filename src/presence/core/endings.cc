@@ -47,6 +47,16 @@ void PresenceService::forget_local(SlotId session) {
     sessions_.destroy(session);
 }
 
+void PresenceService::bury(SlotId session) {
+    const LocalSession& local = sessions_.at(session);
+    const SessionId name = local.id;
+    const UserId user = users_.at(local.user).id;
+    forget_local(session);
+    if (listener_ != nullptr) {
+        listener_->on_session_ended(user, name);
+    }
+}
+
 /// Nothing that its client says counts any more.
 void PresenceService::cut_off(LocalSession& local, EndReason reason) {
     local.ending = true;
@@ -128,7 +138,7 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
         end_at_next_look(session);
         co_return false;
     }
-    forget_local(session);
+    bury(session);
     co_return true;
 }
 
@@ -198,7 +208,7 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
             continue;
         }
         if (settled) {
-            forget_local(local);
+            bury(local);
         } else {
             end_at_next_look(local);
         }

@@ -20,6 +20,10 @@ public:
     [[nodiscard]] std::size_t index_of(const UserId& user) const noexcept {
         return IdHash{}(user) % threads_.size();
     }
+    /// Which thread keeps a room.
+    [[nodiscard]] std::size_t index_of(const RoomId& room) const noexcept {
+        return IdHash{}(room) % threads_.size();
+    }
     [[nodiscard]] Scheduler& thread(std::size_t index) const { return *threads_[index]; }
 
 private:

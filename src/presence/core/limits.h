@@ -24,6 +24,19 @@ struct Limits {
     std::size_t custom_status_text = 100;
     /// Members of a room that are listed live.
     std::size_t room_members = 500;
+    /// Members of a room on one node: somewhat more than the connections of a node.
+    std::size_t room_total = 20'000;
+    /// Rooms that one connection and its session are in or hear: all channels of a busy person.
+    std::size_t rooms_per_connection = 200;
+    /// Rooms of the node, at some 500 bytes each.
+    std::size_t rooms = 200'000;
+    /// Joins of one connection per second, and burst: all its rooms at once after a reconnect.
+    double joins_per_second = 10;
+    double joins_burst = 200;
+    /// Deliveries of signals of one room by one thread per second, and burst: a hundred signals a
+    /// second among five hundred people, three among fifteen thousand. Beyond it signals are lost.
+    double room_signals_per_second = 50'000;
+    double room_signals_burst = 100'000;
     /// Unsent bytes of one connection before it counts as not reading. State, not events, is
     /// queued, so only answers and one update frame can be in it.
     std::size_t send_queue_bytes = 1024 * 1024;

@@ -42,6 +42,14 @@ public:
     virtual void ping_connection(SlotId connection) = 0;
 };
 
+/// Hears of the ends of sessions, whatever ended them. A resumed session goes on. The call may not
+/// call back into the service.
+class SessionListener {
+public:
+    virtual ~SessionListener() = default;
+    virtual void on_session_ended(const UserId& user, const SessionId& session) = 0;
+};
+
 /// A device that wants in. The token has been checked.
 struct AttachRequest {
     UserId user;
@@ -115,6 +123,7 @@ public:
     explicit PresenceService(const ServiceParts& parts);
 
     void set_owner(SessionOwner* owner) { owner_ = owner; }
+    void set_listener(SessionListener* listener) { listener_ = listener; }
     /// Versions told from now on are above it (SessionJournal::start).
     void set_version_floor(std::uint64_t floor) { version_floor_ = floor; }
 
@@ -216,6 +225,11 @@ public:
     /// The record of a user as this thread last committed it, or as the store has it.
     [[nodiscard]] Task<Result<UserRecordRef>> record_of(UserId user);
     [[nodiscard]] Task<Result<std::vector<SessionFacts>>> sessions_of(UserId user);
+    /// The name of a session of this thread; null: it is gone.
+    [[nodiscard]] const SessionId* name_of(SlotId session) {
+        const LocalSession* const local = sessions_.find(session);
+        return local == nullptr ? nullptr : &local->id;
+    }
     /// The connections of a user's live sessions on this thread, or of one of them.
     [[nodiscard]] std::vector<SlotId> connections_of(
         const UserId& user, const std::optional<SessionId>& session = std::nullopt);
@@ -371,6 +385,8 @@ private:
     // Ends, in endings.cc
     [[nodiscard]] Task<bool> end_locked(SlotId user, SlotId session, Cause cause, WallTime sign);
     void forget_local(SlotId session);
+    /// The session is over, and no other goes on with it.
+    void bury(SlotId session);
     void end_at_next_look(SlotId session);
     Detached end_later(SlotId session, Cause cause, WallTime sign);
     void cut_off(LocalSession& local, EndReason reason);
@@ -399,6 +415,7 @@ private:
 
     ServiceParts parts_;
     SessionOwner* owner_ = nullptr;
+    SessionListener* listener_ = nullptr;
     std::uint64_t version_floor_ = 0;
     UserTable users_;
     SlotPool<LocalSession> sessions_;

@@ -11,6 +11,7 @@
 #include "presence/core/profile_editor.h"
 #include "presence/core/reader_places.h"
 #include "presence/core/restorer.h"
+#include "presence/core/room_desk.h"
 #include "presence/core/snapshot.h"
 #include "presence/core/watch_desk.h"
 
@@ -67,7 +68,12 @@ struct Shard {
           restorer(parts.scheduler, cache, service),
           reader(parts.clock, cache, parts.sessions, parts.config, nodes),
           editor(parts.profiles, cache, parts.bus, parts.limits),
-          watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters) {}
+          watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters),
+          rooms({parts.scheduler, parts.clock, parts.bus, reader, watches, nodes, parts.limits,
+                 counters}) {
+        service.set_listener(&rooms);
+    }
+    ~Shard() { service.set_listener(nullptr); }
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
 
@@ -87,6 +93,7 @@ struct Shard {
     SnapshotReader reader;
     ProfileEditor editor;
     WatchDesk watches;
+    RoomDesk rooms;
     CallBudgets calls;               ///< Of the users whose home this is.
     ReaderPlaces places;             ///< Likewise.
     ReaderOwner* readers = nullptr;  ///< Of this thread, whoever's they are; null: none.
@@ -98,6 +105,20 @@ struct Shards {
     std::vector<Shard*> all;
 
     [[nodiscard]] Shard& home_of(const UserId& user) const { return *all[homes.index_of(user)]; }
+    [[nodiscard]] Shard& home_of(const RoomId& room) const { return *all[homes.index_of(room)]; }
+
+    /// Makes the desks for rooms known to each other. Before any thread runs.
+    void connect_rooms() const {
+        std::vector<RoomDesk*> desks;
+        std::vector<Scheduler*> threads;
+        for (Shard* const shard : all) {
+            desks.push_back(&shard->rooms);
+            threads.push_back(&shard->scheduler);
+        }
+        for (RoomDesk* const desk : desks) {
+            desk->connect(desks, threads);
+        }
+    }
 };
 
 }  // namespace presence

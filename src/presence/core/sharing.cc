@@ -126,7 +126,7 @@ void PresenceService::reconcile(SlotId slot, const UserRecordRef& before) {
         if (found != now.end()) {
             // Resumed elsewhere, and word of it was lost.
             cut_off(local, EndReason::replaced);
-            forget_local(local_id);
+            bury(local_id);
         } else if (before) {
             const auto held = std::ranges::find(before->sessions, local.id, &Session::id);
             if (held != before->sessions.end()) {
@@ -150,7 +150,7 @@ void PresenceService::look_for_returns() {
         }
         if (local->in_grace()) {
             const SlotId user = local->user;
-            forget_local(one.local);  // Nobody waits for it, and the others have settled it.
+            bury(one.local);  // Nobody waits for it, and the others have settled it.
             close_if_idle(user);
             return true;
         }
@@ -198,7 +198,7 @@ Detached PresenceService::rejoin(SlotId local_id, Session session) {
     }
     if (*elsewhere) {
         cut_off(*local, EndReason::replaced);
-        forget_local(local_id);
+        bury(local_id);
         co_return;
     }
     local->orphaned = false;
@@ -346,7 +346,7 @@ void PresenceService::session_taken(const SessionTaken& taken) {
         LocalSession& local = sessions_.at(local_id);
         if (local.id == taken.session && local.epoch <= taken.epoch) {
             cut_off(local, taken.reason);
-            forget_local(local_id);
+            bury(local_id);
             users_.at(slot).loaded = false;  // What the other node wrote is not known here.
         }
     }

@@ -31,9 +31,18 @@ WatchEdge* WatchDesk::find(EdgeRef ref) {
 
 void WatchDesk::drop(WatchIndex::EdgeId id) {
     const UserId user = index_.subject_of(id).user;
-    if (index_.remove(id)) {
+    const std::uint32_t connection = index_.edge(id).connection;
+    if (index_.remove(id) && (neighbour_ == nullptr || !neighbour_->follows(user))) {
         bus_.unsubscribe(user);
     }
+    if (neighbour_ != nullptr) {
+        neighbour_->on_unwatched(connection, user);
+    }
+}
+
+bool WatchDesk::tells(std::uint32_t connection, const UserId& user) {
+    WatchIndex::EdgeId id = 0;
+    return index_.find_edge(connection, user, id) && index_.edge(id).verdict.online();
 }
 
 bool WatchDesk::is_news(const WatchEdge& edge, const PresenceEvent& event) {

@@ -37,6 +37,15 @@ public:
     virtual void deliver_seen(std::uint32_t connection, std::span<const Seen* const> seen) = 0;
 };
 
+/// Who else on the thread follows users, and wants to know of watches that end.
+class WatchNeighbour {
+public:
+    virtual ~WatchNeighbour() = default;
+    /// It needs the user's changes from the bus.
+    [[nodiscard]] virtual bool follows(const UserId& user) const = 0;
+    virtual void on_unwatched(std::uint32_t connection, const UserId& user) = 0;
+};
+
 /// How a watch list is to change.
 struct WatchRequest {
     std::uint32_t connection = 0;
@@ -60,6 +69,7 @@ public:
     void set_sink(WatchSink* sink) { sinks_[0] = sink; }
     /// Of those whose names have the bit kHttpReader.
     void set_reader_sink(WatchSink* sink) { sinks_[1] = sink; }
+    void set_neighbour(WatchNeighbour* neighbour) { neighbour_ = neighbour; }
 
     /// Watches, then reads. The answer is what the viewer now holds, for a snapshot that the caller
     /// sends before it returns to the loop.
@@ -81,10 +91,17 @@ public:
     void look_at_all_again();
 
     /// Tells a connection that can take news again all that it missed, in one piece.
-    void catch_up(std::uint32_t connection);
+    Detached catch_up(std::uint32_t connection);
+    /// The same; completes when it has told it, or found that it cannot yet.
+    [[nodiscard]] Task<bool> catch_up_now(std::uint32_t connection);
 
     /// Sends what was collected. At the end of each turn of the loop.
     void flush();
+
+    /// Whether anybody here watches the user.
+    [[nodiscard]] bool follows(const UserId& user) { return index_.find(user) != nullptr; }
+    /// Whether the connection is told by a watch how the user's status changes.
+    [[nodiscard]] bool tells(std::uint32_t connection, const UserId& user);
 
     [[nodiscard]] const WatchIndex& index() const noexcept { return index_; }
     [[nodiscard]] std::size_t watch_count(std::uint32_t connection) const {
@@ -138,6 +155,8 @@ private:
     void forget_news(WatchIndex::Subject& subject);
     Detached refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
                      std::vector<UserId> users);
+    Task<bool> refresh_now(std::uint32_t connection, std::vector<EdgeRef> edges,
+                           std::vector<UserId> users);
     /// Looks again at what was seen in the middle of an anti-flap window, and tells the difference
     /// if no announcement has told it.
     Detached heal(std::uint32_t connection, Seen before);
@@ -162,6 +181,7 @@ private:
     const Limits& limits_;
     CoreCounters& counters_;
     std::array<WatchSink*, 2> sinks_{};
+    WatchNeighbour* neighbour_ = nullptr;
     WatchIndex index_;
     std::vector<std::pair<std::uint32_t, WatchIndex::EdgeId>> dirty_;  ///< Connection, edge.
     std::vector<std::uint32_t> collected_;                             ///< Subjects with news.

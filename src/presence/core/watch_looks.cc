@@ -96,9 +96,15 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
 
 Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges,
                             std::vector<UserId> users) {
+    Task<bool> refreshing = refresh_now(connection, std::move(edges), std::move(users));
+    co_await refreshing;
+}
+
+Task<bool> WatchDesk::refresh_now(std::uint32_t connection, std::vector<EdgeRef> edges,
+                                  std::vector<UserId> users) {
     const UserId* const viewer = viewer_of(connection);
     if (viewer == nullptr) {
-        co_return;
+        co_return false;
     }
     UserId who = *viewer;
     std::vector<UserId> looked_at = users;
@@ -110,7 +116,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
                                   users = std::move(users)]() mutable {
             refresh(connection, std::move(edges), std::move(users));
         });
-        co_return;
+        co_return false;
     }
     const bool takes = sink_of(connection)->can_take(connection);
     std::vector<const Seen*> news;
@@ -154,6 +160,7 @@ Detached WatchDesk::refresh(std::uint32_t connection, std::vector<EdgeRef> edges
     if (!unread.empty()) {
         look_again_later(connection, std::move(unread), kRetry);
     }
+    co_return true;
 }
 
 void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
@@ -184,7 +191,12 @@ void WatchDesk::refresh_users(std::uint32_t connection, const std::vector<UserId
     }
 }
 
-void WatchDesk::catch_up(std::uint32_t connection) {
+Detached WatchDesk::catch_up(std::uint32_t connection) {
+    Task<bool> catching = catch_up_now(connection);
+    co_await catching;
+}
+
+Task<bool> WatchDesk::catch_up_now(std::uint32_t connection) {
     std::vector<EdgeRef> edges;
     std::vector<UserId> users;
     for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
@@ -193,9 +205,12 @@ void WatchDesk::catch_up(std::uint32_t connection) {
             users.push_back(index_.subject_of(id).user);
         }
     }
-    if (!edges.empty()) {
-        refresh(connection, std::move(edges), std::move(users));
+    if (edges.empty()) {
+        co_return true;
     }
+    Task<bool> refreshing = refresh_now(connection, std::move(edges), std::move(users));
+    const bool told = co_await refreshing;
+    co_return told;
 }
 
 WatchDesk::Work WatchDesk::all_watches_of(std::uint32_t connection) {

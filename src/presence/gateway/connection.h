@@ -6,10 +6,12 @@
 #include "presence/core/token_bucket.h"
 #include "presence/net/server.h"
 #include "presence/ports/token_verifier.h"
+#include "presence/rules/rooms.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace presence::gateway {
 
@@ -30,6 +32,8 @@ struct ClientConnection {
         std::optional<std::string> waiting;
         TokenBucket lookups;
         TokenBucket signals;
+        TokenBucket joins;
+        std::optional<std::vector<std::string>> rooms;  ///< Patterns of the token; empty: all.
         TokenBucket mistakes;
     };
 
@@ -48,6 +52,10 @@ struct ClientConnection {
     bool warned = false;      ///< `tokenExpiring` was sent for this token.
     bool slow_check = false;  ///< A look at whether it reads is filed.
     std::unique_ptr<Rare> rare;
+
+    [[nodiscard]] bool may_enter(const RoomId& room) const {
+        return !rare || rules::may_enter(rare->rooms, room);
+    }
 
     [[nodiscard]] Rare& rarely() {
         if (!rare) {

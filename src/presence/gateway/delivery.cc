@@ -95,6 +95,7 @@ void Gateway::close(SlotId id, CloseReason reason, bool keep_session) {
     } else {
         connection->session = {};
     }
+    parts_.shard.rooms.drop_connection(id.slot);
     parts_.shard.watches.unwatch_all(id.slot);
     server_->close(net, info.code, info.word);
 }
@@ -190,6 +191,7 @@ void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen
 
 void Gateway::on_presence(const PresenceEventRef& event) {
     parts_.shard.watches.on_presence(event);
+    parts_.shard.rooms.on_presence(event);
     parts_.loop.request_batch_end();
 }
 
@@ -201,6 +203,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
         viewing.push_back(id.slot);
     }
     parts_.shard.watches.reconsider(user, viewing);
+    parts_.shard.rooms.reconsider(user, viewing);
     if (!connections.empty()) {
         end_revoked(user);
     }

@@ -17,11 +17,13 @@ Gateway::Gateway(const GatewayParts& parts)
     limits_changed();
     parts_.shard.service.set_owner(this);
     parts_.shard.watches.set_sink(this);
+    parts_.shard.rooms.set_sink(this);
     parts_.shard.bus.set_receiver(this);
 }
 
 Gateway::~Gateway() {
     parts_.shard.bus.set_receiver(nullptr);
+    parts_.shard.rooms.set_sink(nullptr);
     parts_.shard.watches.set_sink(nullptr);
     parts_.shard.service.set_owner(nullptr);
 }
@@ -140,7 +142,7 @@ void Gateway::finish_request(SlotId id) {
 void Gateway::on_drained(net::UserTag tag) {
     const SlotId id = from_tag(tag);
     if (connections_.find(id) != nullptr && can_take(id.slot)) {
-        parts_.shard.watches.catch_up(id.slot);
+        catch_up(id, false);
     }
 }
 
@@ -150,6 +152,7 @@ void Gateway::on_closed(net::UserTag tag, const net::CloseInfo& info) {
         return;
     }
     let_go_of_session(id, info.saw_close_frame);
+    parts_.shard.rooms.drop_connection(id.slot);
     parts_.shard.watches.unwatch_all(id.slot);
     connections_.destroy(id);
 }

@@ -48,6 +48,8 @@ struct GatewayCounters {
     std::uint64_t mistakes = 0;
     std::uint64_t signals_sent = 0;
     std::uint64_t signals_delivered = 0;
+    std::uint64_t room_messages = 0;
+    std::uint64_t room_members_encoded = 0;
     std::uint64_t requests = 0;
 };
 
@@ -69,7 +71,10 @@ struct GatewayParts {
 /// connections are all on the user's home thread: after `hello` a connection moves there.
 ///
 /// Owner's thread, but for the constructor.
-class Gateway final : public SessionOwner, public WatchSink, public PresenceBus::Receiver {
+class Gateway final : public SessionOwner,
+                      public WatchSink,
+                      public RoomSink,
+                      public PresenceBus::Receiver {
 public:
     explicit Gateway(const GatewayParts& parts);
     ~Gateway() override;
@@ -112,11 +117,18 @@ public:
                       std::span<const Verdict> verdicts) override;
     void deliver_seen(std::uint32_t connection, std::span<const Seen* const> seen) override;
 
+    // -- RoomSink -------------------------------------------------------------------------------
+    void deliver_room(std::uint32_t connection, const RoomNews& news, RoomFrames& frames) override;
+    void deliver_room_signal(std::uint32_t connection, const SignalMessage& signal,
+                             RoomFrames& frames) override;
+
     // -- PresenceBus::Receiver ------------------------------------------------------------------
     void on_presence(const PresenceEventRef& event) override;
     void on_profile_changed(const UserId& user, std::uint64_t revision) override;
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
+    void on_room(const RoomStatementRef& statement) override;
+    void on_room_asked(const RoomId& room) override;
 
     /// The shared store went away, came back, or refuses writes: everybody is told.
     void set_store_health(StoreHealth store);
@@ -157,8 +169,6 @@ private:
                                         protocol::PrivacyChange change);
     [[nodiscard]] Task<bool> on_block(SlotId id, RequestId request, std::vector<UserId> users,
                                       bool block);
-    [[nodiscard]] Task<bool> on_signal_request(SlotId id, RequestId request,
-                                               protocol::Signal signal);
     void on_delivery(SlotId id, RequestId request, bool paused);
     [[nodiscard]] Task<bool> on_auth(SlotId id, RequestId request, protocol::Auth auth);
     [[nodiscard]] Task<bool> on_bye(SlotId id);
@@ -166,6 +176,16 @@ private:
     void answer_change(SlotId id, RequestId request, const Result<ProfileChange>& changed);
     [[nodiscard]] Task<bool> tell_rules(SlotId id, RequestId request);
     [[nodiscard]] bool may_look(SlotId id, RequestId request, std::size_t users);
+
+    // Rooms and signals, in room_requests.cc
+    [[nodiscard]] Task<bool> on_join(SlotId id, RequestId request, protocol::Join join);
+    [[nodiscard]] Task<bool> on_leave(SlotId id, RequestId request, protocol::Leave leave);
+    [[nodiscard]] Task<bool> on_signal_request(SlotId id, RequestId request,
+                                               protocol::Signal signal);
+    void send_frames(SlotId id, const RoomFrames& frames);
+    void leave_forbidden_rooms(SlotId id);
+    /// It can take news again: first what is new of watched users, then rooms.
+    Detached catch_up(SlotId id, bool all_rooms);
 
     // Sending and closing, in delivery.cc
     void send(SlotId id, std::string_view text);

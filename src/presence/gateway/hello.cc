@@ -120,6 +120,9 @@ void Gateway::take_claims(ClientConnection& connection, const TokenClaims& claim
     connection.may_status = claims.rights.status;
     connection.may_privacy = claims.rights.privacy;
     connection.token_issued_at = claims.issued_at;
+    if (claims.rights.rooms || connection.rare) {
+        connection.rarely().rooms = claims.rights.rooms;
+    }
 }
 
 void Gateway::arm_token_timers(SlotId id, const TokenClaims& claims) {

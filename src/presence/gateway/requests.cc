@@ -11,8 +11,6 @@ namespace {
 
 using protocol::CloseReason;
 
-constexpr Millis kSignalLife{6000};
-
 /// A presence that `known` may leave out: nothing in it can differ from what the viewer holds at
 /// that version (PROTOCOL.md `watch`, RULINGS 6).
 bool may_leave_out(const Seen& seen, const PresenceView& view) {
@@ -69,10 +67,12 @@ Detached Gateway::serve(SlotId id, RequestId request, protocol::ClientMessage me
         co_await on_auth(id, request, std::move(*auth));
     } else if (std::holds_alternative<protocol::Bye>(message)) {
         co_await on_bye(id);
-    } else if (std::holds_alternative<protocol::Hello>(message)) {
-        fail(id, request, {ErrorCode::bad_request, "hello comes once, as the first message", 0, 0});
+    } else if (auto* join = std::get_if<protocol::Join>(&message)) {
+        co_await on_join(id, request, std::move(*join));
+    } else if (auto* leave = std::get_if<protocol::Leave>(&message)) {
+        co_await on_leave(id, request, std::move(*leave));
     } else {
-        fail(id, request, {ErrorCode::bad_request, "rooms are not served yet", 0, 0});
+        fail(id, request, {ErrorCode::bad_request, "hello comes once, as the first message", 0, 0});
     }
     finish_request(id);
 }
@@ -265,68 +265,6 @@ Task<bool> Gateway::on_block(SlotId id, RequestId request, std::vector<UserId> u
     co_return changed.has_value();
 }
 
-Task<bool> Gateway::on_signal_request(SlotId id, RequestId request, protocol::Signal signal) {
-    const auto* const to = std::get_if<UserId>(&signal.to);
-    if (to == nullptr) {
-        fail(id, request, {ErrorCode::bad_request, "to.room: rooms are not served yet", 0, 0});
-        co_return false;
-    }
-    ClientConnection& connection = connections_.at(id);
-    const TokenBucket::Rate rate{parts_.limits.signals_per_second, parts_.limits.signals_burst};
-    const MonoTime now = parts_.clock.now();
-    TokenBucket& bucket = connection.rarely().signals;
-    if (!bucket.take(rate, now)) {
-        ++counters_.rate_limited;
-        fail(id, request,
-             {ErrorCode::rate_limited, "too many signals", bucket.wait(rate, now).count(), 0});
-        co_return false;
-    }
-    const UserId from = connection.user;
-    auto message = std::make_shared<SignalMessage>();
-    message->from = from;
-    message->to = *to;
-    message->kind = std::move(signal.kind);
-    message->active = signal.active;
-    message->data = std::move(signal.data);
-    // Who is shown as offline sends nothing (DESIGN rule 18); the answer is the same.
-    Result<UserRecordRef> record = co_await parts_.shard.service.record_of(from);
-    if (record && (*record)->presence.shown.status != Status::offline) {
-        ++counters_.signals_sent;
-        parts_.shard.bus.publish_signal(std::move(message));
-    }
-    if (request) {
-        send(id, protocol::encode_ack(request));
-    }
-    co_return true;
-}
-
-void Gateway::on_signal(const SignalRef& signal) {
-    deliver_signal(signal);
-}
-
-Detached Gateway::deliver_signal(SignalRef signal) {
-    std::vector<UserId> sender{signal->from};
-    const UserId receiver = signal->to;
-    Result<std::vector<Seen>> seen = co_await parts_.shard.reader.look(receiver, std::move(sender));
-    if (!seen) {
-        co_return;
-    }
-    const Verdict verdict = seen->front().verdict;
-    if (!verdict.own() && !verdict.online()) {
-        co_return;
-    }
-    const std::string text = protocol::encode_signal(
-        {signal->from, std::nullopt, signal->kind, signal->data, signal->active, kSignalLife});
-    for (const SlotId id : parts_.shard.service.connections_of(receiver)) {
-        const ClientConnection* const connection = connections_.find(id);
-        // One that does not read loses signals, as they would be over when it does.
-        if (connection != nullptr && can_take(id.slot)) {
-            ++counters_.signals_delivered;
-            send(id, text);
-        }
-    }
-}
-
 void Gateway::on_delivery(SlotId id, RequestId request, bool paused) {
     ClientConnection& connection = connections_.at(id);
     const bool wakes = connection.paused && !paused;
@@ -335,7 +273,7 @@ void Gateway::on_delivery(SlotId id, RequestId request, bool paused) {
         send(id, protocol::encode_ack(request));
     }
     if (wakes && connections_.find(id) != nullptr && can_take(id.slot)) {
-        parts_.shard.watches.catch_up(id.slot);
+        catch_up(id, true);
     }
 }
 
@@ -371,6 +309,7 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
     if (!connection->may_watch) {
         parts_.shard.watches.unwatch_all(id.slot);
     }
+    leave_forbidden_rooms(id);
     protocol::AckFields fields;
     fields.expires_at = claims->expires_at;
     send(id, protocol::encode_ack(request, fields));

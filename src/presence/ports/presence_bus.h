@@ -4,18 +4,24 @@
 #include "presence/base/task.h"
 #include "presence/model/end_reason.h"
 #include "presence/model/presence.h"
+#include "presence/model/room.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace presence {
 
-/// A short-lived message from one user's session to a user: typing and the like. Never stored.
+/// A short-lived message from one user's session to a user or a room: typing and the like. Never
+/// stored.
 struct SignalMessage {
     UserId from;
-    UserId to;
+    SessionId from_session;      ///< Its connection does not get it back.
+    UserId to;                   ///< Empty with `room`.
+    std::optional<RoomId> room;  ///< To all who hear that room.
+    bool from_counted = false;   ///< With `room`: the sender is in the count that everyone sees.
     std::string kind;
     bool active = true;
     std::string data;  ///< JSON text as the sender gave it; empty: none.
@@ -35,7 +41,7 @@ struct SessionTaken {
 };
 
 /// Carries changes to the gateways that asked for them. Delivery is at most once and in order per
-/// user; who needs certainty reads the store after subscribing.
+/// user, and per node and room; who needs certainty reads the store after subscribing.
 ///
 /// One endpoint a gateway thread; calls and call-backs are on that thread. Adapters:
 /// stores/memory (between the threads of one process). Each passes
@@ -50,10 +56,14 @@ public:
         /// Rules, contacts, blocks or revocation of `user` have changed in the database; copies
         /// older than `revision` are void. Reaches every endpoint without a subscription.
         virtual void on_profile_changed(const UserId& user, std::uint64_t revision) = 0;
-        /// A signal for a user whose sessions this thread may hold.
+        /// A signal for a user whose sessions this thread may hold, or for a room subscribed to.
         virtual void on_signal(const SignalRef& signal) = 0;
         /// A session of a user whose home this is has gone elsewhere.
         virtual void on_session_taken(const SessionTaken& taken) = 0;
+        /// A node has said who is in a room subscribed to. In the order in which the node said it.
+        virtual void on_room(const RoomStatementRef& statement) = 0;
+        /// Somebody wants a full statement from each node that has members in the room.
+        virtual void on_room_asked(const RoomId& room) = 0;
     };
 
     virtual ~PresenceBus() = default;
@@ -74,6 +84,18 @@ public:
     virtual void publish_signal(SignalRef signal) = 0;
     /// Tells the home thread of the user on the node that held the session.
     virtual void publish_session_taken(SessionTaken taken) = 0;
+
+    /// Asks for statements about `room`, questions and signals to it. When it completes, the
+    /// subscription is in force: what any endpoint publishes afterwards is delivered. What stands
+    /// already is not: ask_room.
+    [[nodiscard]] virtual Task<Result<bool>> subscribe_room(RoomId room) = 0;
+    virtual void unsubscribe_room(const RoomId& room) = 0;
+
+    /// Tells all endpoints of all nodes that subscribed to the room, this one included. Once a node
+    /// crosses the wire, however many of its endpoints subscribed.
+    virtual void publish_room(RoomStatementRef statement) = 0;
+    /// Likewise: on_room_asked.
+    virtual void ask_room(const RoomId& room) = 0;
 };
 
 }  // namespace presence

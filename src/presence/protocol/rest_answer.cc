@@ -255,4 +255,59 @@ std::string encode_explanation_body(const ExplanationFields& fields, WallTime no
     return out;
 }
 
+namespace {
+
+void append_room_fields(ObjectWriter& object, const RoomFields& fields) {
+    object.text("room", fields.room.text);
+    object.integer("count", static_cast<std::int64_t>(fields.count));
+    if (fields.public_count) {
+        object.integer("publicCount", static_cast<std::int64_t>(*fields.public_count));
+    }
+    object.boolean("exact", fields.exact);
+}
+
+}  // namespace
+
+std::string encode_room_body(const RoomFields& fields, std::span<const std::string_view> members,
+                             std::optional<std::string_view> next) {
+    std::string out;
+    ObjectWriter body(out);
+    append_room_fields(body, fields);
+    body.name("members");
+    out.push_back('[');
+    bool first = true;
+    for (const std::string_view member : members) {
+        out.append(first ? "" : ",").append(member);
+        first = false;
+    }
+    out.push_back(']');
+    if (next) {
+        body.text("next", *next);
+    }
+    body.close();
+    return out;
+}
+
+std::string encode_rooms_body(std::span<const RoomFields> rooms,
+                              std::optional<std::string_view> next) {
+    std::string out;
+    ObjectWriter body(out);
+    body.name("rooms");
+    out.push_back('[');
+    bool first = true;
+    for (const RoomFields& fields : rooms) {
+        out.append(first ? "" : ",");
+        ObjectWriter room(out);
+        append_room_fields(room, fields);
+        room.close();
+        first = false;
+    }
+    out.push_back(']');
+    if (next) {
+        body.text("next", *next);
+    }
+    body.close();
+    return out;
+}
+
 }  // namespace presence::protocol

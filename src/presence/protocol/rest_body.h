@@ -123,4 +123,19 @@ struct ExplanationFields {
 };
 [[nodiscard]] std::string encode_explanation_body(const ExplanationFields& fields, WallTime now);
 
+/// A room as GET /v1/rooms and GET /v1/rooms/{room} give it.
+struct RoomFields {
+    const RoomId& room;
+    std::size_t count = 0;
+    bool exact = true;
+    std::optional<std::size_t> public_count = std::nullopt;  ///< For back ends.
+};
+/// @param members  Each made by append_member.
+/// @param next     The cursor of the next page; empty: there is none.
+[[nodiscard]] std::string encode_room_body(const RoomFields& fields,
+                                           std::span<const std::string_view> members,
+                                           std::optional<std::string_view> next);
+[[nodiscard]] std::string encode_rooms_body(std::span<const RoomFields> rooms,
+                                            std::optional<std::string_view> next);
+
 }  // namespace presence::protocol

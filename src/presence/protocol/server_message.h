@@ -74,6 +74,35 @@ struct WelcomeFields {
 [[nodiscard]] std::vector<std::string> encode_updates(std::span<const std::string_view> presences,
                                                       std::size_t most_bytes);
 
+/// What each message about a room begins with.
+struct RoomHead {
+    const RoomId& room;
+    std::size_t count = 0;
+    bool exact = true;
+};
+
+/// Adds the JSON object of one member of a room. Under 2.5 KiB each.
+/// @param meta  Raw JSON; empty: none.
+void append_member(std::string& out, const PresenceView& view, std::string_view meta);
+
+/// A whole room, in parts of at most `most_bytes`, all but the last with `more`. Never empty.
+/// @param members  Each made by append_member; null: the room is large and has no list.
+[[nodiscard]] std::vector<std::string> encode_room(RequestId id, const RoomHead& head,
+                                                   const std::vector<std::string_view>* members,
+                                                   std::size_t most_bytes);
+
+/// What has changed in a room. With nothing in it, it tells the count alone.
+struct RoomChanges {
+    std::vector<std::string_view> joined;  ///< Each made by append_member.
+    std::vector<std::string_view> changed;
+    std::vector<std::string_view> left;  ///< User ids.
+};
+
+/// In parts of at most `most_bytes`, to be sent directly after each other. Never empty.
+[[nodiscard]] std::vector<std::string> encode_room_update(const RoomHead& head,
+                                                          const RoomChanges& changes,
+                                                          std::size_t most_bytes);
+
 struct SignalFields {
     UserId from;
     std::optional<RoomId> room;

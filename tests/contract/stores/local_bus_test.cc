@@ -56,6 +56,26 @@ TEST(LocalBus, NothingIsKeptOfSubscriptionsThatEnded) {
     EXPECT_EQ(bus.subscribed_users(0) + bus.subscribed_users(1), 0U);
 }
 
+TEST(LocalBus, NothingIsKeptOfRoomsThatNobodySubscribedToAnyMore) {
+    VirtualClock clock;
+    VirtualScheduler scheduler(clock);
+    LocalBus bus({&scheduler, &scheduler});
+    for (int i = 0; i < 100; ++i) {
+        const RoomId room("room " + std::to_string(i));
+        for (std::size_t thread : {0U, 1U}) {
+            ASSERT_TRUE(run_until_complete(scheduler, bus.endpoint(thread).subscribe_room(room)));
+        }
+    }
+    EXPECT_EQ(bus.subscribed_rooms(0) + bus.subscribed_rooms(1), 100U);
+    for (int i = 0; i < 100; ++i) {
+        for (std::size_t thread : {0U, 1U}) {
+            bus.endpoint(thread).unsubscribe_room(RoomId("room " + std::to_string(i)));
+        }
+    }
+    scheduler.run_ready();
+    EXPECT_EQ(bus.subscribed_rooms(0) + bus.subscribed_rooms(1), 0U);
+}
+
 TEST(LocalBus, ASignalGoesToTheHomeOfItsReader) {
     VirtualClock clock;
     VirtualScheduler scheduler(clock);

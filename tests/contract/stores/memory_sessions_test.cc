@@ -28,6 +28,10 @@ public:
     void publish_here(PresenceEventRef /*event*/) override {}
     void publish_signal(SignalRef /*signal*/) override {}
     void publish_session_taken(SessionTaken /*taken*/) override {}
+    Task<Result<bool>> subscribe_room(RoomId /*room*/) override { co_return true; }
+    void unsubscribe_room(const RoomId& /*room*/) override {}
+    void publish_room(RoomStatementRef /*statement*/) override {}
+    void ask_room(const RoomId& /*room*/) override {}
 
     std::vector<PresenceEventRef> events() const {
         const std::lock_guard lock(mutex_);

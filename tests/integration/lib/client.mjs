@@ -19,6 +19,7 @@ export class Client {
     this.received = [];     // every message, with the time it came
     this.breaches = [];     // what the contract forbids
     this.state = new Map(); // userId -> presence, as a client library keeps it
+    this.rooms = new Map(); // room -> {count, members}
     this.waiters = new Set();
     this.nextId = 1;
     this.beatsWanted = beat;
@@ -62,6 +63,8 @@ export class Client {
     this.received.push({ at, message, bytes: data.toString() });
     if (message.type === 'snapshot') for (const one of message.users) this.state.set(one.userId, one);
     if (message.type === 'update') this.apply(message.users);
+    if (message.type === 'room') this.takeRoom(message);
+    if (message.type === 'roomUpdate') this.applyToRoom(message);
     this.wake();
   }
 
@@ -74,6 +77,48 @@ export class Client {
       this.state.set(one.userId, one);
     }
   }
+
+  /** A `room` replaces what was held; one in parts takes effect at its end. */
+  takeRoom(message) {
+    const parts = (this.roomParts ??= new Map());
+    const members = [...(parts.get(message.room) ?? []), ...(message.members ?? [])];
+    if (message.more) { parts.set(message.room, members); return; }
+    parts.delete(message.room);
+    const listed = message.members !== undefined;
+    this.rooms.set(message.room, { count: message.count, members: listed ? new Map(members.map((one) => [one.userId, one])) : undefined });
+    this.checkRoom(message);
+  }
+
+  applyToRoom(message) {
+    const held = this.rooms.get(message.room);
+    if (!held) { this.breaches.push(`roomUpdate of ${message.room}, which was not joined`); return; }
+    held.count = message.count;
+    for (const one of message.joined ?? []) {
+      if (held.members?.has(one.userId)) this.breaches.push(`${one.userId} joined ${message.room} twice`);
+      held.members?.set(one.userId, one);
+    }
+    for (const one of message.changed ?? []) {
+      if (!held.members?.has(one.userId)) this.breaches.push(`${one.userId} changed in ${message.room} without being there`);
+      held.members?.set(one.userId, one);
+    }
+    for (const user of message.left ?? []) {
+      if (!held.members?.delete(user)) this.breaches.push(`${user} left ${message.room} without being there`);
+    }
+    this.checkRoom(message);
+  }
+
+  checkRoom(message) {
+    const held = this.rooms.get(message.room);
+    if (held.members && !message.more && held.members.size !== message.count) {
+      this.breaches.push(`${message.room} has ${held.members.size} members and count ${message.count}`);
+    }
+  }
+
+  /** The user ids in a room as this client holds it, sorted. */
+  inRoom(room) { return [...(this.rooms.get(room)?.members?.keys() ?? [])].sort(); }
+
+  /** Joins and gives the `room`. */
+  async join(room, more = {}) { return this.ask({ type: 'join', room, ...more }, 'room'); }
 
   wake() { for (const waiter of [...this.waiters]) waiter(); }
 
@@ -107,7 +152,11 @@ export class Client {
       const parts = this.received.slice(from).map((r) => r.message).filter((m) => m.id === id);
       if (parts.length === 0 || parts.at(-1).more) return undefined;
       if (parts.length === 1) return parts[0];
-      return { ...parts.at(-1), users: parts.flatMap((part) => part.users ?? []) };
+      const whole = { ...parts.at(-1) };
+      for (const list of ['users', 'members']) {
+        if (parts.some((part) => part[list])) whole[list] = parts.flatMap((part) => part[list] ?? []);
+      }
+      return whole;
     }, `the answer to ${message.type}`, timeoutMs);
   }
 

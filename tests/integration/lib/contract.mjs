@@ -7,6 +7,10 @@ const bool = (value) => typeof value === 'boolean';
 const presences = (value) => Array.isArray(value);
 const object = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
 
+const roomMembers = (list) => Array.isArray(list) && list.every((one) => text(one.userId) &&
+  ['online', 'away', 'busy', 'dnd', 'invisible', 'unknown'].includes(one.status) &&
+  Object.keys(one).every((name) => ['userId', 'status', 'meta'].includes(name)) && (one.meta === undefined || object(one.meta)));
+
 /** type -> [required fields, optional fields], each with its test. */
 const messages = {
   welcome: [{ userId: text, sessionId: text, resume: text, resumed: bool, serverTime: integer,
@@ -18,6 +22,9 @@ const messages = {
   heartbeatAck: [{ serverTime: integer }, { id: integer }],
   snapshot: [{ users: presences, asOf: integer }, { id: integer, unchanged: integer, more: (m) => m === true }],
   update: [{ users: presences }, { more: (m) => m === true }],
+  room: [{ room: text, count: integer, exact: bool }, { id: integer, members: roomMembers, more: (m) => m === true }],
+  roomUpdate: [{ room: text, count: integer, exact: bool },
+               { joined: roomMembers, changed: roomMembers, left: (list) => list.length > 0 && list.every(text), more: (m) => m === true }],
   signal: [{ from: text, kind: text, active: bool, expiresInMs: integer }, { room: text, data: () => true }],
   privacy: [{ online: object, lastSeen: object }, { id: integer }],
   ack: [{}, { id: integer, expiresAt: integer, appliedInMs: integer }],

@@ -56,15 +56,6 @@ describe('requests in general', () => {
     await client.when(() => client.received.slice(from).filter((r) => r.message.id !== undefined).length === 40, '40 answers');
     assert.deepEqual(client.received.slice(from).map((r) => r.message.id).filter((id) => id !== undefined), ids);
   });
-
-  for (const message of [{ type: 'join', room: 'r' }, { type: 'leave', room: 'r' },
-    { type: 'signal', to: { room: 'r' }, kind: 'typing', active: true }]) {
-    test(`rooms wait for a later issue: ${message.type} is a bad request`, async () => {
-      const client = await attach(held.server, fresh());
-      await client.refused(message);
-      await client.ask({ type: 'heartbeat' }, 'heartbeatAck');
-    });
-  }
 });
 
 describe('heartbeat and activity', () => {

@@ -96,6 +96,8 @@ public:
         shard_.readers->on_profile_changed(user);
     }
     void on_signal(const SignalRef&) override {}
+    void on_room(const RoomStatementRef& statement) override { shard_.rooms.on_room(statement); }
+    void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
     void on_session_taken(const SessionTaken& taken) override {
         shard_.service.session_taken(taken);
     }

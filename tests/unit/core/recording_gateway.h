@@ -56,15 +56,53 @@ struct Told {
     return told;
 }
 
+/// What a viewer was told about a room, and when.
+struct ToldRoom {
+    MonoTime at;
+    std::string what;  ///< "room", "update" or "signal".
+    std::string room;
+    std::size_t count = 0;
+    bool exact = true;
+    bool listed = false;
+    std::vector<std::string> joined;  ///< "user status" and the meta; of a signal who and what.
+    std::vector<std::string> changed;
+    std::vector<std::string> left;
+
+    /// Everything that left for the viewer, but for the moment.
+    [[nodiscard]] std::string line() const {
+        std::string line =
+            what + " " + room + " " + std::to_string(count) + (exact ? "" : " or so");
+        const auto add = [&](const char* name, const std::vector<std::string>& list) {
+            if (!list.empty()) {
+                line += std::string("; ") + name;
+                for (const std::string& one : list) {
+                    line += " " + one + ",";
+                }
+            }
+        };
+        add(what == "room" ? "members" : "joined", joined);
+        add("changed", changed);
+        add("left", left);
+        return line;
+    }
+    friend std::ostream& operator<<(std::ostream& out, const ToldRoom& told) {
+        return out << told.at.since_start.count() << ": " << told.line();
+    }
+};
+
 /// In the place of a gateway: holds made-up connections, writes down what they are told, and does
 /// what a gateway does with news of the bus.
-class RecordingGateway final : public SessionOwner, public WatchSink, public PresenceBus::Receiver {
+class RecordingGateway final : public SessionOwner,
+                               public WatchSink,
+                               public RoomSink,
+                               public PresenceBus::Receiver {
 public:
     struct Connection {
         UserId user;
         bool open = true;
         bool takes = true;
         std::vector<Told> told;
+        std::vector<ToldRoom> rooms;
         std::optional<EndReason> ended;
         MonoTime ended_at;
         int pings = 0;
@@ -74,10 +112,12 @@ public:
     explicit RecordingGateway(Shard& shard) : shard_(shard) {
         shard.service.set_owner(this);
         shard.watches.set_sink(this);
+        shard.rooms.set_sink(this);
         shard.bus.set_receiver(this);
     }
     ~RecordingGateway() override {
         shard_.bus.set_receiver(nullptr);
+        shard_.rooms.set_sink(nullptr);
         shard_.watches.set_sink(nullptr);
         shard_.service.set_owner(nullptr);
     }
@@ -90,6 +130,7 @@ public:
     /// Kept to be looked at; only its watches go.
     void close(SlotId id) {
         connections_.at(id).open = false;
+        shard_.rooms.drop_connection(id.slot);
         shard_.watches.unwatch_all(id.slot);
     }
     [[nodiscard]] Connection& at(SlotId id) { return connections_.at(id); }
@@ -102,7 +143,7 @@ public:
     void set_takes(SlotId id, bool takes) {
         connections_.at(id).takes = takes;
         if (takes) {
-            shard_.watches.catch_up(id.slot);
+            catch_up(id);
         }
     }
 
@@ -140,10 +181,71 @@ public:
         }
     }
 
+    // --- RoomSink
+    void deliver_room(std::uint32_t slot, const RoomNews& news, RoomFrames& frames) override {
+        const auto [connection, id] = connections_.in(slot);
+        PRESENCE_ASSERT(connection != nullptr && connection->open);
+        PRESENCE_ASSERT(connection->takes || news.answers);
+        ToldRoom told{shard_.clock.now(),
+                      news.whole ? "room" : "update",
+                      news.room.text,
+                      news.count,
+                      news.exact,
+                      news.listed,
+                      {},
+                      {},
+                      {}};
+        const auto line_of = [&](const RoomLine& line) {
+            const Presence* const presence =
+                line.verdict.own() ? line.subject->own.get() : line.subject->shown.get();
+            const PresenceView view =
+                shard_.reader.view(line.subject->user, presence, line.verdict);
+            std::string text =
+                view.user().text + " " + std::string(wire_name(view.status())) + *line.meta;
+            // Bytes that are kept for all must be those that this viewer would get by itself.
+            if (line.encoded != nullptr) {
+                PRESENCE_ASSERT(line.encoded->empty() || *line.encoded == text);
+                *line.encoded = text;
+            }
+            return text;
+        };
+        for (const RoomLine& line : news.joined) {
+            told.joined.push_back(line_of(line));
+        }
+        for (const RoomLine& line : news.changed) {
+            told.changed.push_back(line_of(line));
+        }
+        for (const UserId* user : news.left) {
+            told.left.push_back(user->text);
+        }
+        // Frames that are kept for a group likewise.
+        const std::string line = told.line();
+        PRESENCE_ASSERT(frames.empty() || *frames.front() == line);
+        if (frames.empty()) {
+            frames.push_back(std::make_shared<const std::string>(line));
+        }
+        connection->rooms.push_back(std::move(told));
+    }
+    void deliver_room_signal(std::uint32_t slot, const SignalMessage& signal,
+                             RoomFrames& /*frames*/) override {
+        const auto [connection, id] = connections_.in(slot);
+        PRESENCE_ASSERT(connection != nullptr && connection->open && connection->takes);
+        connection->rooms.push_back({shard_.clock.now(),
+                                     "signal",
+                                     signal.room->text,
+                                     0,
+                                     true,
+                                     false,
+                                     {signal.from.text + " " + signal.kind},
+                                     {},
+                                     {}});
+    }
+
     // --- PresenceBus::Receiver
     void on_presence(const PresenceEventRef& event) override {
         events.push_back(event);
         shard_.watches.on_presence(event);
+        shard_.rooms.on_presence(event);
     }
     void on_profile_changed(const UserId& user, std::uint64_t) override {
         shard_.cache.invalidate(user);
@@ -152,16 +254,32 @@ public:
             viewing.push_back(id.slot);
         }
         shard_.watches.reconsider(user, viewing);
+        shard_.rooms.reconsider(user, viewing);
     }
-    void on_signal(const SignalRef&) override {}
     void on_session_taken(const SessionTaken& taken) override {
         shard_.service.session_taken(taken);
     }
+    void on_signal(const SignalRef& signal) override {
+        if (signal->room) {
+            shard_.rooms.on_signal(signal);
+        }
+    }
+    void on_room(const RoomStatementRef& statement) override {
+        statements.push_back(statement);
+        shard_.rooms.on_room(statement);
+    }
+    void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
 
     /// What the bus brought to this thread.
     std::vector<PresenceEventRef> events;
+    std::vector<RoomStatementRef> statements;
 
 private:
+    Detached catch_up(SlotId id) {
+        Task<bool> catching = shard_.watches.catch_up_now(id.slot);
+        co_await catching;
+        shard_.rooms.catch_up(id.slot);
+    }
     void write_down(std::uint32_t slot, const PresenceView& view) {
         const auto [connection, id] = connections_.in(slot);
         PRESENCE_ASSERT(connection != nullptr && connection->open);

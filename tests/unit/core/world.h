@@ -44,6 +44,13 @@ public:
         for (std::size_t index = 0; index < options.threads; ++index) {
             threads.push_back(std::make_unique<Thread>(*this, index, options.journal));
         }
+        std::vector<RoomDesk*> desks;
+        for (const auto& thread : threads) {
+            desks.push_back(&thread->shard.rooms);
+        }
+        for (RoomDesk* const desk : desks) {
+            desk->connect(desks, std::vector<Scheduler*>(options.threads, &scheduler));
+        }
         if (options.journal) {
             begin_life();
         }
@@ -304,6 +311,62 @@ public:
     }
     [[nodiscard]] UserRecordRef record(const char* user) { return sessions.load(UserId(user)); }
 
+    // --- Rooms -----------------------------------------------------------------------------------
+    [[nodiscard]] RoomDesk& rooms(const Client& client) { return shard_of(client->user).rooms; }
+    /// Joins, and gives what was answered.
+    Result<ToldRoom> try_join(const Client& client, const char* room, const Joining& how = {}) {
+        const std::size_t before = connection(client).rooms.size();
+        Result<bool> joined = wait(
+            rooms(client).join({client->connection.slot, client->id, client->user, RoomId(room),
+                                how.meta, how.observe, how.hears, ++room_requests_}));
+        if (!joined) {
+            return joined.error();
+        }
+        PRESENCE_ASSERT(connection(client).rooms.size() > before);
+        const ToldRoom answer = connection(client).rooms[before];
+        PRESENCE_ASSERT(answer.what == "room");
+        connection(client).rooms.erase(connection(client).rooms.begin() +
+                                       static_cast<std::ptrdiff_t>(before));
+        turn();
+        return answer;
+    }
+    ToldRoom join(const Client& client, const char* room, const Joining& how = {}) {
+        Result<ToldRoom> answer = try_join(client, room, how);
+        PRESENCE_ASSERT(answer.has_value());
+        return *answer;
+    }
+    void leave(const Client& client, const char* room) {
+        wait(rooms(client).leave(client->connection.slot, client->id, client->user, RoomId(room)));
+        turn();
+    }
+    /// Typing, as a gateway passes it on.
+    void signal(const Client& client, const char* room) {
+        auto message = std::make_shared<SignalMessage>();
+        message->from = client->user;
+        message->from_session = client->id;
+        message->room = RoomId(room);
+        message->kind = "typing";
+        message->from_counted = rooms(client).is_counted(client->user);
+        const Result<UserRecordRef> record = wait(service(client->user).record_of(client->user));
+        if (record && (*record)->presence.shown.status != Status::offline &&
+            rooms(client).is_member(client->user, RoomId(room), client->id)) {
+            shard_of(client->user).bus.publish_signal(std::move(message));
+        }
+        turn();
+    }
+    /// What the viewer was told since the last time, one line each.
+    std::vector<std::string> told_rooms(const Client& client) {
+        std::vector<std::string> lines;
+        for (const ToldRoom& told : std::exchange(connection(client).rooms, {})) {
+            lines.push_back(told.line());
+        }
+        return lines;
+    }
+    RoomFacts room_facts(const char* room) {
+        const RoomId id(room);
+        return threads[homes.index_of(id)]->shard.rooms.keeper().facts(id, std::nullopt, 20'000);
+    }
+
     // --- Rules -----------------------------------------------------------------------------------
     void set_online_rule(const char* user, Audience audience, std::vector<UserId> users = {}) {
         PrivacySettings settings;
@@ -396,6 +459,7 @@ private:
     }
 
     std::vector<Client> beaters_;
+    std::uint64_t room_requests_ = 0;
 };
 
 }  // namespace presence::testing

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,13 @@ struct Connecting {
     std::optional<bool> active = {};
     std::optional<WallTime> token_issued_at = {};
     Client resume = {};
+};
+
+/// How somebody joins a room.
+struct Joining {
+    std::string meta = {};
+    bool observe = false;
+    bool hears = true;
 };
 
 /// Statuses told of one user, in order.

@@ -88,6 +88,32 @@ TEST(Examples, SmallMessagesAreReproduced) {
                 ::testing::ElementsAre(example("server-privacy")));
 }
 
+TEST(Examples, RoomsAreReproduced) {
+    const auto member = [](const char* user, Status status, std::string_view meta) {
+        std::string out;
+        append_member(out, public_view(user, presence_of(status, 7)), meta);
+        return out;
+    };
+    const RoomId doc("doc-7");
+    const RoomId stadium("stadium");
+    constexpr std::string_view kMeta = R"({"color":"teal","cursor":[12,4]})";
+    const std::string ana = member("ana", Status::online, kMeta);
+    const std::string busy = member("ana", Status::busy, kMeta);
+    const std::string bo = member("bo", Status::away, "");
+    const std::string chris = member("chris", Status::online, "");
+    const std::vector<std::string_view> both{ana, bo};
+    EXPECT_THAT(encode_room(30, {doc, 2, true}, &both, 131'072),
+                ::testing::ElementsAre(example("server-room")));
+    EXPECT_THAT(encode_room(31, {stadium, 15'000, true}, nullptr, 131'072),
+                ::testing::ElementsAre(example("server-room-large")));
+    EXPECT_THAT(encode_room_update({doc, 2, true}, {{chris}, {busy}, {"bo"}}, 131'072),
+                ::testing::ElementsAre(example("server-room-update")));
+    EXPECT_THAT(encode_room_update({stadium, 15'012, false}, {}, 131'072),
+                ::testing::ElementsAre(example("server-room-update-large")));
+    EXPECT_EQ(encode_signal({UserId("ana"), doc, "typing", "", true, 6s}),
+              example("server-signal-room"));
+}
+
 TEST(Examples, UpdatesAreReproduced) {
     const std::string hidden = encode_presence(hidden_view("bo"));
     EXPECT_EQ(encode_update(std::array<std::string_view, 1>{hidden}),

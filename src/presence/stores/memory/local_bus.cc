@@ -10,6 +10,36 @@
 
 namespace presence {
 
+namespace {
+
+/// Which endpoints subscribed to what, for the things whose home one thread is: one bit an
+/// endpoint, never 0.
+template <class Id>
+class Subscribers {
+public:
+    void add(const Id& id, std::uint64_t bit) { bits_[id] |= bit; }
+    void remove(const Id& id, std::uint64_t bit) {
+        const auto found = bits_.find(id);
+        if (found == bits_.end()) {
+            return;
+        }
+        found->second &= ~bit;
+        if (found->second == 0) {
+            bits_.erase(found);
+        }
+    }
+    [[nodiscard]] std::uint64_t of(const Id& id) const {
+        const auto found = bits_.find(id);
+        return found == bits_.end() ? 0 : found->second;
+    }
+    [[nodiscard]] std::size_t size() const { return bits_.size(); }
+
+private:
+    boost::unordered_flat_map<Id, std::uint64_t, IdHash, IdEqual> bits_;
+};
+
+}  // namespace
+
 class LocalBus::Endpoint final : public PresenceBus {
 public:
     Endpoint(LocalBus& bus, Scheduler& thread, std::size_t index)
@@ -23,8 +53,13 @@ public:
     void publish_profile_changed(const UserId& user, std::uint64_t revision) override;
     void publish_signal(SignalRef signal) override;
     void publish_session_taken(SessionTaken taken) override;
+    [[nodiscard]] Task<Result<bool>> subscribe_room(RoomId room) override;
+    void unsubscribe_room(const RoomId& room) override;
+    void publish_room(RoomStatementRef statement) override;
+    void ask_room(const RoomId& room) override;
 
-    [[nodiscard]] std::size_t subscribed_users() const { return subscribers_.size(); }
+    [[nodiscard]] std::size_t subscribed_users() const { return users_.size(); }
+    [[nodiscard]] std::size_t subscribed_rooms() const { return rooms_.size(); }
 
 private:
     /// Lives on the subscriber's thread, until each home has answered.
@@ -36,14 +71,34 @@ private:
     [[nodiscard]] Endpoint& home_of(const UserId& user) {
         return *bus_.endpoints_[bus_.home_of(user)];
     }
-    // These three run on this endpoint's thread.
-    void add(const std::vector<UserId>& users, std::uint64_t bit);
-    void remove(const UserId& user, std::uint64_t bit);
-    void distribute(const PresenceEventRef& event);
-    void deliver(const PresenceEventRef& event) {
-        if (receiver_ != nullptr) {
-            receiver_->on_presence(event);
+    [[nodiscard]] Endpoint& home_of(const RoomId& room) {
+        return *bus_.endpoints_[bus_.home_of(room)];
+    }
+    /// Runs `tell(receiver)` on the thread of each endpoint in `bits`; on this one at once, as it
+    /// was posted here.
+    template <class Tell>
+    void distribute(std::uint64_t bits, const Tell& tell) {
+        for (std::uint64_t left = bits & ~bit_; left != 0; left &= left - 1) {
+            Endpoint* other =
+                bus_.endpoints_[static_cast<std::size_t>(std::countr_zero(left))].get();
+            other->thread_.post([other, tell] { other->hear(tell); });
         }
+        if ((bits & bit_) != 0) {
+            hear(tell);
+        }
+    }
+    template <class Tell>
+    void hear(const Tell& tell) {
+        if (receiver_ != nullptr) {
+            tell(*receiver_);
+        }
+    }
+    /// By way of the room's home, to all endpoints that subscribed to the room.
+    template <class Tell>
+    void tell_room(const RoomId& room, Tell tell) {
+        Endpoint& home = home_of(room);
+        home.thread_.post(
+            [&home, room, tell = std::move(tell)] { home.distribute(home.rooms_.of(room), tell); });
     }
     void ask_homes(std::vector<std::vector<UserId>> by_home, Completion<bool>::Done done);
 
@@ -51,8 +106,8 @@ private:
     Scheduler& thread_;
     std::uint64_t bit_;
     Receiver* receiver_ = nullptr;
-    /// Of the users whose home this is: who subscribed, one bit an endpoint. Never 0.
-    boost::unordered_flat_map<UserId, std::uint64_t, IdHash, IdEqual> subscribers_;
+    Subscribers<UserId> users_;  ///< Of the users whose home this is.
+    Subscribers<RoomId> rooms_;  ///< Likewise.
 };
 
 Task<Result<bool>> LocalBus::Endpoint::subscribe(std::vector<UserId> users) {
@@ -63,7 +118,7 @@ Task<Result<bool>> LocalBus::Endpoint::subscribe(std::vector<UserId> users) {
     for (UserId& user : users) {
         const std::size_t home = bus_.home_of(user);
         if (bus_.endpoints_[home].get() == this) {
-            subscribers_[std::move(user)] |= bit_;
+            users_.add(user, bit_);
         } else {
             elsewhere = true;
             by_home[home].push_back(std::move(user));
@@ -90,7 +145,9 @@ void LocalBus::Endpoint::ask_homes(std::vector<std::vector<UserId>> by_home,
         }
         Endpoint* home = bus_.endpoints_[index].get();
         home->thread_.post([this, home, users = std::move(by_home[index]), asked]() mutable {
-            home->add(users, bit_);
+            for (const UserId& user : users) {
+                home->users_.add(user, bit_);
+            }
             thread_.post([asked = std::move(asked)] {
                 if (--asked->unanswered == 0) {
                     asked->done(true);
@@ -100,51 +157,22 @@ void LocalBus::Endpoint::ask_homes(std::vector<std::vector<UserId>> by_home,
     }
 }
 
-void LocalBus::Endpoint::add(const std::vector<UserId>& users, std::uint64_t bit) {
-    for (const UserId& user : users) {
-        subscribers_[user] |= bit;
-    }
-}
-
 void LocalBus::Endpoint::unsubscribe(const UserId& user) {
     Endpoint& home = home_of(user);
     if (&home == this) {
-        remove(user, bit_);
+        users_.remove(user, bit_);
         return;
     }
-    home.thread_.post([&home, user, bit = bit_] { home.remove(user, bit); });
-}
-
-void LocalBus::Endpoint::remove(const UserId& user, std::uint64_t bit) {
-    const auto found = subscribers_.find(user);
-    if (found == subscribers_.end()) {
-        return;
-    }
-    found->second &= ~bit;
-    if (found->second == 0) {
-        subscribers_.erase(found);
-    }
+    home.thread_.post([&home, user, bit = bit_] { home.users_.remove(user, bit); });
 }
 
 void LocalBus::Endpoint::publish(PresenceEventRef event) {
     PRESENCE_ASSERT(event);
     Endpoint& home = home_of(event->user);
-    home.thread_.post([&home, event = std::move(event)] { home.distribute(event); });
-}
-
-void LocalBus::Endpoint::distribute(const PresenceEventRef& event) {
-    const auto found = subscribers_.find(event->user);
-    if (found == subscribers_.end()) {
-        return;
-    }
-    const std::uint64_t subscribed = found->second;
-    for (std::uint64_t left = subscribed & ~bit_; left != 0; left &= left - 1) {
-        Endpoint* other = bus_.endpoints_[static_cast<std::size_t>(std::countr_zero(left))].get();
-        other->thread_.post([other, event] { other->deliver(event); });
-    }
-    if ((subscribed & bit_) != 0) {
-        deliver(event);
-    }
+    home.thread_.post([&home, event = std::move(event)] {
+        const std::uint64_t subscribed = home.users_.of(event->user);
+        home.distribute(subscribed, [event](Receiver& receiver) { receiver.on_presence(event); });
+    });
 }
 
 void LocalBus::Endpoint::publish_profile_changed(const UserId& user, std::uint64_t revision) {
@@ -160,21 +188,57 @@ void LocalBus::Endpoint::publish_profile_changed(const UserId& user, std::uint64
 
 void LocalBus::Endpoint::publish_signal(SignalRef signal) {
     PRESENCE_ASSERT(signal);
+    if (signal->room) {
+        const RoomId& room = *signal->room;
+        tell_room(room, [signal](Receiver& receiver) { receiver.on_signal(signal); });
+        return;
+    }
     Endpoint& home = home_of(signal->to);
     home.thread_.post([&home, signal = std::move(signal)] {
-        if (home.receiver_ != nullptr) {
-            home.receiver_->on_signal(signal);
-        }
+        home.hear([&](Receiver& receiver) { receiver.on_signal(signal); });
     });
 }
 
 void LocalBus::Endpoint::publish_session_taken(SessionTaken taken) {
     Endpoint& home = home_of(taken.user);
     home.thread_.post([&home, taken = std::move(taken)] {
-        if (home.receiver_ != nullptr) {
-            home.receiver_->on_session_taken(taken);
-        }
+        home.hear([&](Receiver& receiver) { receiver.on_session_taken(taken); });
     });
+}
+
+Task<Result<bool>> LocalBus::Endpoint::subscribe_room(RoomId room) {
+    Endpoint& home = home_of(room);
+    if (&home == this) {
+        rooms_.add(room, bit_);
+        co_return true;
+    }
+    Completion<bool> in_force([&](Completion<bool>::Done done) {
+        home.thread_.post([this, &home, room, done = std::move(done)]() mutable {
+            home.rooms_.add(room, bit_);
+            thread_.post([done = std::move(done)]() mutable { done(true); });
+        });
+    });
+    const bool subscribed = co_await in_force;
+    co_return subscribed;
+}
+
+void LocalBus::Endpoint::unsubscribe_room(const RoomId& room) {
+    Endpoint& home = home_of(room);
+    if (&home == this) {
+        rooms_.remove(room, bit_);
+        return;
+    }
+    home.thread_.post([&home, room, bit = bit_] { home.rooms_.remove(room, bit); });
+}
+
+void LocalBus::Endpoint::publish_room(RoomStatementRef statement) {
+    PRESENCE_ASSERT(statement);
+    const RoomId& room = statement->room;
+    tell_room(room, [statement](Receiver& receiver) { receiver.on_room(statement); });
+}
+
+void LocalBus::Endpoint::ask_room(const RoomId& room) {
+    tell_room(room, [room](Receiver& receiver) { receiver.on_room_asked(room); });
 }
 
 LocalBus::LocalBus(std::vector<Scheduler*> threads) {
@@ -194,6 +258,10 @@ PresenceBus& LocalBus::endpoint(std::size_t index) {
 
 std::size_t LocalBus::subscribed_users(std::size_t index) const {
     return endpoints_[index]->subscribed_users();
+}
+
+std::size_t LocalBus::subscribed_rooms(std::size_t index) const {
+    return endpoints_[index]->subscribed_rooms();
 }
 
 }  // namespace presence

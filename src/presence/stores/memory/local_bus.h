@@ -11,9 +11,9 @@ namespace presence {
 
 /// The bus between the threads of one process: one endpoint a gateway thread, and no mutex.
 ///
-/// Who subscribed to a user is kept on one thread, the user's home. All publications about a user
-/// go through the home's queue of work, in the order in which they were handed in, and from there
-/// once to each thread that subscribed:
+/// Who subscribed to a user or room is kept on one thread, the home of the id. All publications
+/// about it go through the home's queue of work, in the order in which they were handed in, and
+/// from there once to each thread that subscribed:
 ///
 ///     any thread --publish--> home_of(user) --once each--> subscribed threads
 ///
@@ -37,8 +37,15 @@ public:
         return IdHash{}(user) % endpoints_.size();
     }
 
+    /// Likewise of what is published about `room`, and of core's RoomKeeper. Any thread.
+    [[nodiscard]] std::size_t home_of(const RoomId& room) const noexcept {
+        return IdHash{}(room) % endpoints_.size();
+    }
+
     /// Users of home `index` to whom anybody subscribed. On thread `index`.
     [[nodiscard]] std::size_t subscribed_users(std::size_t index) const;
+    /// Likewise rooms.
+    [[nodiscard]] std::size_t subscribed_rooms(std::size_t index) const;
 
 private:
     class Endpoint;

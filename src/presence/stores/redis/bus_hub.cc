@@ -243,6 +243,54 @@ void RedisBus::Hub::signal_nodes(const SignalRef& signal, std::string_view head)
     }
 }
 
+void RedisBus::Hub::subscribe_room(std::size_t thread, RoomId room, Subscribed done) {
+    auto waiter = std::make_shared<Waiter>();
+    waiter->thread = thread;
+    waiter->done.emplace(std::move(done));
+    if (!subscriber_) {
+        answer(*waiter, Error{ErrorCode::unavailable, "the bus is closed", 0, 0});
+        return;
+    }
+    std::string channel = keys.partition_channel(partition_of(room));
+    rooms_[std::move(room)] |= std::uint64_t{1} << thread;
+    if (subscriber_->in_force(channel)) {
+        answer(*waiter, true);
+        return;
+    }
+    waiting_[channel].push_back(waiter);
+    waiter->channels.push_back(std::move(channel));
+    waiter->missing = 1;
+    waiter->timer =
+        store().after(client_.config().request_timeout, [this, waiter] { give_up(waiter); });
+}
+
+void RedisBus::Hub::unsubscribe_room(std::size_t thread, const RoomId& room) {
+    const auto found = rooms_.find(room);
+    if (found == rooms_.end()) {
+        return;
+    }
+    found->second &= ~(std::uint64_t{1} << thread);
+    if (found->second == 0) {
+        rooms_.erase(found);
+    }
+}
+
+void RedisBus::Hub::distribute_room(const RoomId& room, const std::function<void(Outlet&)>& what) {
+    const auto found = rooms_.find(room);
+    if (found == rooms_.end()) {
+        return;
+    }
+    for (std::uint64_t left = found->second; left != 0; left &= left - 1) {
+        deliver_soon(static_cast<std::size_t>(std::countr_zero(left)), what);
+    }
+}
+
+void RedisBus::Hub::publish_about_room(const RoomId& room, std::string message,
+                                       std::function<void(Outlet&)> here) {
+    send(keys.partition_channel(partition_of(room)), std::move(message),
+         [this, room, here = std::move(here)] { distribute_room(room, here); });
+}
+
 void RedisBus::Hub::set_node(NodeId node) {
     if (node == node_ || !subscriber_) {
         return;
@@ -266,6 +314,16 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         for (std::size_t thread = 0; thread < threads.size(); ++thread) {
             deliver_soon(thread, [changed = *change](Outlet& outlet) { outlet.profile(changed); });
         }
+    } else if (const auto* const statement = std::get_if<RoomStatementRef>(&message)) {
+        distribute_room((*statement)->room,
+                        [said = *statement](Outlet& outlet) { outlet.room(said); });
+    } else if (const auto* const question = std::get_if<redis::RoomQuestion>(&message)) {
+        distribute_room(question->room,
+                        [room = question->room](Outlet& outlet) { outlet.room_asked(room); });
+    } else if (const auto* const to_room = std::get_if<SignalRef>(&message);
+               to_room != nullptr && (*to_room)->room) {
+        distribute_room(*(*to_room)->room,
+                        [told = *to_room](Outlet& outlet) { outlet.signal(told); });
     } else if (const auto* const signal = std::get_if<SignalRef>(&message)) {
         deliver_home((*signal)->to, [told = *signal](Outlet& outlet) { outlet.signal(told); });
     } else if (const auto* const taken = std::get_if<SessionTaken>(&message)) {

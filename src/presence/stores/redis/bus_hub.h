@@ -42,6 +42,8 @@ public:
         std::function<void(const SignalRef&)> signal;
         std::function<void(const PartitionSet&)> gap;
         std::function<void(const SessionTaken&)> taken;
+        std::function<void(const RoomStatementRef&)> room;
+        std::function<void(const RoomId&)> room_asked;
     };
     std::vector<Outlet> outlets;
 
@@ -55,6 +57,11 @@ public:
     void publish_signal(SignalRef signal);
     void publish_here(const PresenceEventRef& event);
     void publish_taken(SessionTaken taken);
+    void subscribe_room(std::size_t thread, RoomId room, Subscribed done);
+    void unsubscribe_room(std::size_t thread, const RoomId& room);
+    /// What is about a room goes over the channel of its partition, which every node hears.
+    void publish_about_room(const RoomId& room, std::string message,
+                            std::function<void(Outlet&)> here);
     void set_node(NodeId node);
 
 private:
@@ -83,6 +90,10 @@ private:
     void signal_nodes(const SignalRef& signal, std::string_view head);
     void deliver_home(const UserId& user, UniqueFunction<void(Outlet&)> what);
     void distribute(const PresenceEventRef& event);
+    void distribute_room(const RoomId& room, const std::function<void(Outlet&)>& what);
+    [[nodiscard]] std::uint32_t partition_of(const RoomId& room) const {
+        return keys.partition_of(UserId(room.text));
+    }
     void deliver_soon(std::size_t thread, UniqueFunction<void(Outlet&)> what);
     void flush();
     void drop_lingering();
@@ -98,6 +109,7 @@ private:
     NodeId node_;  ///< None yet, or alone.
     boost::unordered_flat_map<UserId, Interest, IdHash, IdEqual> interests_;
     boost::unordered_flat_map<std::string, std::vector<std::shared_ptr<Waiter>>> waiting_;
+    boost::unordered_flat_map<RoomId, std::uint64_t, IdHash, IdEqual> rooms_;  ///< Threads.
     std::deque<std::pair<MonoTime, UserId>> lingering_;
     std::vector<std::vector<UniqueFunction<void(Outlet&)>>> deliveries_;  ///< By thread.
     bool flush_asked_ = false;

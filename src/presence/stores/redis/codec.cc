@@ -14,7 +14,16 @@ namespace {
 constexpr std::size_t kWordBytes = 8;
 constexpr std::size_t kMostSessions = 1'000;  ///< Over any limit that can be configured.
 
-enum class Kind : std::uint8_t { presence = 1, profile_changed, signal, probe, session_taken };
+enum class Kind : std::uint8_t {
+    presence = 1,
+    profile_changed,
+    signal,
+    probe,
+    session_taken,
+    room_statement,
+    room_question,
+    room_signal,
+};
 
 /// Bits of the first byte of a presence: what follows, and what need not.
 constexpr unsigned kShownDiffers = 1;
@@ -368,7 +377,45 @@ Message signal_message(ByteReader& in) {
     signal->kind = std::string(in.text());
     signal->active = in.byte() != 0;
     signal->data = std::string(in.text());
+    if (!in.at_end()) {
+        signal->from_session = SessionId(in.text());
+    }
     return SignalRef(std::move(signal));
+}
+
+Message room_signal_message(ByteReader& in) {
+    auto signal = std::make_shared<SignalMessage>();
+    signal->from = UserId(in.text());
+    signal->from_session = SessionId(in.text());
+    signal->room = RoomId(in.text());
+    signal->from_counted = in.byte() != 0;
+    signal->kind = std::string(in.text());
+    signal->active = in.byte() != 0;
+    signal->data = std::string(in.text());
+    return SignalRef(std::move(signal));
+}
+
+Message statement_message(ByteReader& in) {
+    auto statement = std::make_shared<RoomStatement>();
+    statement->node = NodeId{in.number()};
+    statement->room = RoomId(in.text());
+    statement->sequence = in.number();
+    statement->full = in.byte() != 0;
+    statement->listed = in.byte() != 0;
+    statement->members = in.number();
+    statement->counted = in.number();
+    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+        RoomMember member;
+        member.user = UserId(in.text());
+        member.meta = std::string(in.text());
+        member.joined_at = in.time();
+        member.counts = in.byte() != 0;
+        statement->present.push_back(std::move(member));
+    }
+    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+        statement->gone.emplace_back(in.text());
+    }
+    return RoomStatementRef(std::move(statement));
 }
 
 Message taken_message(ByteReader& in) {
@@ -400,13 +447,29 @@ std::string encode(const ProfileChanged& change) {
     return std::move(out).take();
 }
 
+std::string encode_room_signal(const SignalMessage& signal) {
+    ByteWriter out = message(Kind::room_signal);
+    out.text(signal.from.text);
+    out.text(signal.from_session.text);
+    out.text(signal.room->text);
+    out.byte(signal.from_counted ? 1 : 0);
+    out.text(signal.kind);
+    out.byte(signal.active ? 1 : 0);
+    out.text(signal.data);
+    return std::move(out).take();
+}
+
 std::string encode(const SignalMessage& signal) {
+    if (signal.room) {
+        return encode_room_signal(signal);
+    }
     ByteWriter out = message(Kind::signal);
     out.text(signal.from.text);
     out.text(signal.to.text);
     out.text(signal.kind);
     out.byte(signal.active ? 1 : 0);
     out.text(signal.data);
+    out.text(signal.from_session.text);
     return std::move(out).take();
 }
 
@@ -417,6 +480,35 @@ std::string encode(const SessionTaken& taken) {
     out.text(taken.session.text);
     out.number(taken.epoch.value);
     out.byte(static_cast<std::uint8_t>(taken.reason));
+    return std::move(out).take();
+}
+
+std::string encode(const RoomStatement& statement) {
+    ByteWriter out = message(Kind::room_statement);
+    out.number(statement.node.value);
+    out.text(statement.room.text);
+    out.number(statement.sequence);
+    out.byte(statement.full ? 1 : 0);
+    out.byte(statement.listed ? 1 : 0);
+    out.number(statement.members);
+    out.number(statement.counted);
+    out.number(statement.present.size());
+    for (const RoomMember& member : statement.present) {
+        out.text(member.user.text);
+        out.text(member.meta);
+        out.time(member.joined_at);
+        out.byte(member.counts ? 1 : 0);
+    }
+    out.number(statement.gone.size());
+    for (const UserId& user : statement.gone) {
+        out.text(user.text);
+    }
+    return std::move(out).take();
+}
+
+std::string encode(const RoomQuestion& question) {
+    ByteWriter out = message(Kind::room_question);
+    out.text(question.room.text);
     return std::move(out).take();
 }
 
@@ -442,6 +534,12 @@ Message decode_message(std::string_view bytes) {
         read = signal_message(in);
     } else if (kind == Kind::session_taken) {
         read = taken_message(in);
+    } else if (kind == Kind::room_statement) {
+        read = statement_message(in);
+    } else if (kind == Kind::room_question) {
+        read = RoomQuestion{RoomId(in.text())};
+    } else if (kind == Kind::room_signal) {
+        read = room_signal_message(in);
     } else if (kind == Kind::probe) {
         read = Probe{std::string(bytes.substr(2))};
         return read;

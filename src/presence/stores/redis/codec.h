@@ -48,14 +48,20 @@ struct ProfileChanged {
 struct Probe {
     std::string incarnation;
 };
+/// Somebody wants a full statement about the room.
+struct RoomQuestion {
+    RoomId room;
+};
 struct Unreadable {};
-using Message =
-    std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe, SessionTaken>;
+using Message = std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe,
+                             SessionTaken, RoomStatementRef, RoomQuestion>;
 
 [[nodiscard]] std::string encode(const PresenceEvent& event);
 [[nodiscard]] std::string encode(const ProfileChanged& change);
 [[nodiscard]] std::string encode(const SignalMessage& signal);
 [[nodiscard]] std::string encode(const SessionTaken& taken);
+[[nodiscard]] std::string encode(const RoomStatement& statement);
+[[nodiscard]] std::string encode(const RoomQuestion& question);
 /// What stands before the incarnation in a probe, which scripts put together.
 [[nodiscard]] std::string probe_head();
 

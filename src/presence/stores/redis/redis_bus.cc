@@ -4,6 +4,7 @@
 #include "presence/stores/redis/bus_hub.h"
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <utility>
 
@@ -56,12 +57,49 @@ public:
     }
     void publish_signal(SignalRef signal) override {
         PRESENCE_ASSERT(signal);
+        if (signal->room) {
+            const RoomId room = *signal->room;
+            about_room(room, redis::encode(*signal),
+                       [signal](Hub::Outlet& outlet) { outlet.signal(signal); });
+            return;
+        }
         hub_->store().post([hub = hub_, signal = std::move(signal)]() mutable {
             hub->publish_signal(std::move(signal));
         });
     }
+    [[nodiscard]] Task<Result<bool>> subscribe_room(RoomId room) override {
+        Completion<Result<bool>> in_force([&](Completion<Result<bool>>::Done done) {
+            hub_->store().post([hub = hub_, index = index_, room = std::move(room),
+                                done = std::move(done)]() mutable {
+                hub->subscribe_room(index, std::move(room), std::move(done));
+            });
+        });
+        Result<bool> subscribed = co_await in_force;
+        co_return subscribed;
+    }
+    void unsubscribe_room(const RoomId& room) override {
+        hub_->store().post(
+            [hub = hub_, index = index_, room] { hub->unsubscribe_room(index, room); });
+    }
+    void publish_room(RoomStatementRef statement) override {
+        PRESENCE_ASSERT(statement);
+        about_room(statement->room, redis::encode(*statement),
+                   [statement](Hub::Outlet& outlet) { outlet.room(statement); });
+    }
+    void ask_room(const RoomId& room) override {
+        about_room(room, redis::encode(redis::RoomQuestion{room}),
+                   [room](Hub::Outlet& outlet) { outlet.room_asked(room); });
+    }
 
 private:
+    void about_room(const RoomId& room, std::string message,
+                    std::function<void(Hub::Outlet&)> here) {
+        hub_->store().post(
+            [hub = hub_, room, message = std::move(message), here = std::move(here)]() mutable {
+                hub->publish_about_room(room, std::move(message), std::move(here));
+            });
+    }
+
     std::shared_ptr<Hub> hub_;
     std::size_t index_;
     Receiver* receiver_ = nullptr;
@@ -88,6 +126,16 @@ RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<S
         hub_->outlets[index].signal = [endpoint](const SignalRef& signal) {
             if (PresenceBus::Receiver* const to = endpoint->receiver()) {
                 to->on_signal(signal);
+            }
+        };
+        hub_->outlets[index].room = [endpoint](const RoomStatementRef& statement) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_room(statement);
+            }
+        };
+        hub_->outlets[index].room_asked = [endpoint](const RoomId& room) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_room_asked(room);
             }
         };
         hub_->outlets[index].taken = [endpoint](const SessionTaken& taken) {

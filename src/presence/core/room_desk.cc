@@ -1,0 +1,298 @@
+// Who is in which room. What a thread knows of rooms is in room_replicas.cc, its looks at the store
+// in room_looks.cc, what goes out in room_delivery.cc.
+
+#include "presence/core/room_desk.h"
+
+#include "presence/base/log.h"
+#include "presence/rules/rooms.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace presence {
+
+namespace {
+
+Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<RoomMember> member,
+                                RoomNeed need, bool hold) {
+    Result<RoomPicture> picture =
+        member ? keeper.enter(room, std::move(*member), need) : keeper.look(room, need);
+    if (picture && hold) {
+        keeper.hold(room);
+    }
+    co_return picture;
+}
+
+}  // namespace
+
+RoomDesk::RoomDesk(const Parts& parts)
+    : parts_(parts),
+      peers_{this},
+      threads_{&parts.scheduler},
+      subscriptions_(parts.bus),
+      keeper_({parts.scheduler, parts.clock, parts.bus, subscriptions_, parts.nodes, parts.limits,
+               parts.counters}) {
+    parts_.watches.set_neighbour(this);
+}
+
+RoomDesk::~RoomDesk() {
+    parts_.watches.set_neighbour(nullptr);
+    for (const auto& [room, replica] : replicas_) {
+        replica->let_members_go();  // Timers may hold it for longer than the subjects are.
+    }
+}
+
+void RoomDesk::connect(std::vector<RoomDesk*> peers, std::vector<Scheduler*> threads) {
+    peers_ = std::move(peers);
+    threads_ = std::move(threads);
+    keeper_.share_limits(threads_.size());
+}
+
+// --- Membership --------------------------------------------------------------------------------
+
+void RoomDesk::at_keeper(const RoomId& room, UniqueFunction<void(RoomKeeper&)> work) {
+    RoomDesk* const peer = peers_[room_of_thread(room)];
+    Scheduler* const there = threads_[room_of_thread(room)];
+    if (there == &parts_.scheduler) {
+        work(peer->keeper_);  // At once, as run_there does: the order counts.
+        return;
+    }
+    there->post([peer, work = std::move(work)]() mutable { work(peer->keeper_); });
+}
+
+Task<Result<RoomPicture>> RoomDesk::ask_keeper(RoomId room, std::optional<RoomMember> member,
+                                               RoomNeed need, bool hold) {
+    const std::size_t home = room_of_thread(room);
+    RoomDesk* const peer = peers_[home];
+    Task<Result<RoomPicture>> asking = run_there<Result<RoomPicture>>(
+        parts_.scheduler, *threads_[home],
+        [peer, room = std::move(room), member = std::move(member), need, hold]() mutable {
+            return visit(peer->keeper_, std::move(room), std::move(member), need, hold);
+        });
+    Result<RoomPicture> picture = co_await asking;
+    co_return picture;
+}
+
+bool RoomDesk::is_counted(const UserId& user) const {
+    const RoomSubject* const subject = subjects_.find(user);
+    return subject != nullptr && subject->at_home && subject->open_to_all &&
+           subject->shown_status() != Status::offline;
+}
+
+std::optional<RoomMember> RoomDesk::member_of(const UserId& user, const RoomId& room) const {
+    std::optional<RoomMember> member = stays_.member(user, room);
+    if (member) {
+        member->counts = is_counted(user);
+    }
+    return member;
+}
+
+void RoomDesk::report(const UserId& user, const RoomId& room) {
+    if (std::optional<RoomMember> member = member_of(user, room)) {
+        at_keeper(room, [room, member = std::move(*member)](RoomKeeper& keeper) {
+            // One who is in it already is never refused.
+            (void)keeper.enter(room, member, RoomNeed::counts);
+        });
+    } else {
+        at_keeper(room, [room, user](RoomKeeper& keeper) { keeper.leave(room, user); });
+    }
+}
+
+void RoomDesk::report_all(const UserId& user) {
+    for (const RoomId& room : stays_.rooms_of(user)) {
+        report(user, room);
+    }
+}
+
+void RoomDesk::stay_ended(const UserId& user) {
+    RoomSubject* const subject = subjects_.find(user);
+    if (subject != nullptr && stays_.rooms_of(user).empty()) {
+        subject->at_home = false;
+        subjects_.note_unused(*subject);
+        sweep_subjects();
+    }
+}
+
+void RoomDesk::leave_now(const UserId& user, const RoomId& room, const SessionId& session) {
+    if (stays_.remove(user, room, session)) {
+        report(user, room);
+        stay_ended(user);
+    }
+}
+
+void RoomDesk::on_session_ended(const UserId& user, const SessionId& session) {
+    const std::vector<RoomId> left = stays_.remove_session(user, session);
+    for (const RoomId& room : left) {
+        report(user, room);
+    }
+    if (!left.empty()) {
+        stay_ended(user);
+    }
+}
+
+Task<Result<bool>> RoomDesk::follow_self(UserId user) {
+    RoomSubject& subject = subjects_.open(user);
+    if (subject.at_home) {
+        co_return true;
+    }
+    subject.at_home = true;
+    std::vector<UserId> one{user};
+    Result<bool> followed = co_await follow(std::move(one));
+    if (!followed) {
+        co_return followed.error();
+    }
+    const std::uint64_t epoch = rules_epoch_;
+    std::vector<UserId> self{user};
+    Result<std::vector<Seen>> seen = co_await parts_.reader.look(user, std::move(self));
+    if (!seen) {
+        co_return seen.error();
+    }
+    if (RoomSubject* const still = subjects_.find(user)) {
+        still->open_to_all = seen->front().open_to_all;
+        take_record(*still, seen->front().record);
+    }
+    if (epoch != rules_epoch_) {
+        refresh_self(user);
+    }
+    if (stays_.rooms_of(user).size() > 1) {
+        report_all(user);  // Joined while this was under way, and so uncounted.
+    }
+    co_return true;
+}
+
+Detached RoomDesk::refresh_self(UserId user) {
+    std::vector<UserId> self{user};
+    Result<std::vector<Seen>> seen = co_await parts_.reader.look(user, std::move(self));
+    RoomSubject* const subject = subjects_.find(user);
+    if (subject == nullptr || !subject->at_home) {
+        co_return;
+    }
+    if (!seen) {
+        parts_.scheduler.after(Millis{1000}, [this, user] { refresh_self(user); });
+        co_return;
+    }
+    subject->open_to_all = seen->front().open_to_all;
+    take_record(*subject, seen->front().record);
+    report_all(user);
+}
+
+Result<bool> RoomDesk::fits(const RoomJoin& join) const {
+    std::vector<RoomId> rooms = stays_.rooms_of(join.user, join.session);
+    if (const auto heard = by_connection_.find(join.connection); heard != by_connection_.end()) {
+        for (const Replica& replica : heard->second) {
+            rooms.push_back(replica->room());
+        }
+    }
+    rooms.push_back(join.room);
+    std::ranges::sort(rooms);
+    const auto doubles = std::ranges::unique(rooms);
+    rooms.erase(doubles.begin(), doubles.end());
+    const std::size_t most = parts_.limits.rooms_per_connection;
+    if (rooms.size() > most) {
+        ++parts_.counters.rooms_refused;
+        return Error{ErrorCode::limit_exceeded,
+                     fmt::format("room would be number {}, most is {}", rooms.size(), most), 0,
+                     static_cast<std::int64_t>(most)};
+    }
+    return true;
+}
+
+void RoomDesk::undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& before) {
+    if (!join.observe && stays_.contains(join.user, join.room, join.session)) {
+        if (before) {
+            (void)stays_.add(join.user, join.room, *before);
+            report(join.user, join.room);
+        } else {
+            leave_now(join.user, join.room, join.session);
+        }
+    } else if (join.observe && before) {
+        (void)stays_.add(join.user, join.room, *before);
+        report(join.user, join.room);
+    }
+}
+
+Task<Result<bool>> RoomDesk::join(RoomJoin join) {
+    Result<bool> fitting = fits(join);
+    if (!fitting) {
+        co_return fitting.error();
+    }
+    std::optional<RoomStays::Stay> before = stays_.find_stay(join.user, join.room, join.session);
+    if (join.observe) {
+        leave_now(join.user, join.room, join.session);
+    } else {
+        (void)stays_.add(join.user, join.room, {join.session, join.meta, parts_.clock.wall_now()});
+        Result<bool> followed = co_await follow_self(join.user);
+        if (!followed) {
+            undo(join, before);
+            co_return followed.error();
+        }
+    }
+    const Pin pin(*this, open_replica(join.room));
+    std::size_t counted = 0;
+    Task<Result<bool>> bringing = bring_up(pin.replica(), join, counted);
+    Result<bool> up = co_await bringing;
+    if (!up) {
+        undo(join, before);
+        co_return up.error();
+    }
+    RoomViewer viewer;
+    viewer.connection = join.connection;
+    viewer.user = join.user;
+    const std::uint64_t epoch = rules_epoch_;
+    const std::uint64_t additions = pin->additions();
+    if (!pin->large()) {
+        Task<Result<bool>> looking = look_as(pin.replica(), viewer);
+        Result<bool> looked = co_await looking;
+        if (!looked) {
+            undo(join, before);
+            co_return looked.error();
+        }
+    }
+    const UserId* const still = sink_ != nullptr ? sink_->viewer_of(join.connection) : nullptr;
+    if (still == nullptr || !(*still == join.user)) {
+        co_return session_over();
+    }
+    stop_hearing(join.connection, join.room);
+    RoomReplica& replica = *pin;
+    RoomViewer& placed = replica.add_viewer(std::move(viewer));
+    if (join.hears) {
+        by_connection_[join.connection].push_back(pin.replica());
+        if (epoch != rules_epoch_ || additions != replica.additions()) {
+            judge_again(pin.replica(), join.connection);
+        }
+    }
+    send_whole(replica, placed, join.request,
+               replica.large() ? std::optional(counted) : std::nullopt);
+    if (!join.hears) {
+        replica.remove_viewer(join.connection);
+    }
+    co_return true;
+}
+
+Task<bool> RoomDesk::leave(std::uint32_t connection, SessionId session, UserId user, RoomId room) {
+    stop_hearing(connection, room);
+    leave_now(user, room, session);
+    // Whoever has the answer finds it done.
+    Result<RoomPicture> left =
+        co_await ask_keeper(std::move(room), std::nullopt, RoomNeed::counts, false);
+    co_return left.has_value();
+}
+
+void RoomDesk::leave_unless(std::uint32_t connection, const SessionId& session, const UserId& user,
+                            const std::function<bool(const RoomId&)>& may_stay) {
+    for (const RoomId& room : stays_.rooms_of(user, session)) {
+        if (!may_stay(room)) {
+            leave_now(user, room, session);
+        }
+    }
+    const auto heard = by_connection_.find(connection);
+    const std::vector<Replica> replicas =
+        heard == by_connection_.end() ? std::vector<Replica>{} : heard->second;
+    for (const Replica& replica : replicas) {
+        if (!may_stay(replica->room())) {
+            stop_hearing(connection, replica->room());
+        }
+    }
+}
+
+}  // namespace presence

@@ -1,0 +1,369 @@
+#include "presence/core/room_keeper.h"
+
+#include "presence/base/assert.h"
+#include "presence/base/log.h"
+#include "presence/rules/rooms.h"
+
+#include <algorithm>
+
+namespace presence {
+
+namespace {
+
+Error too_many(const char* what, std::size_t most) {
+    return {ErrorCode::limit_exceeded, fmt::format("{}, most is {}", what, most), 0,
+            static_cast<std::int64_t>(most)};
+}
+
+}  // namespace
+
+Millis RoomKeeper::until_next_window(const RoomId& room, MonoTime now, Millis after) {
+    constexpr std::int64_t kSpread = 1'000'003;
+    const auto phase = static_cast<std::int64_t>(IdHash{}(room) % kSpread);
+    const auto since = (now.since_start.count() + phase + kWindow.count() - after.count());
+    return kWindow - Millis{since % kWindow.count()};
+}
+
+RoomKeeper::Kept* RoomKeeper::find(const RoomId& room) {
+    const auto found = rooms_.find(room);
+    return found == rooms_.end() ? nullptr : found->second.get();
+}
+
+Result<RoomKeeper::Kept*> RoomKeeper::open(const RoomId& room) {
+    if (Kept* const kept = find(room)) {
+        return kept;
+    }
+    const std::size_t most = std::max<std::size_t>(1, parts_.limits.rooms / parts_.threads);
+    if (rooms_.size() >= most) {
+        ++parts_.counters.rooms_refused;
+        return too_many("there are too many rooms", parts_.limits.rooms);
+    }
+    std::unique_ptr<Kept>& made = rooms_[room];
+    made = std::make_unique<Kept>();
+    made->room = room;
+    begin(room);
+    return made.get();
+}
+
+Detached RoomKeeper::begin(RoomId room) {
+    RoomId wanted = room;
+    Result<bool> subscribed = co_await parts_.subscriptions.want(std::move(wanted));
+    if (!subscribed) {
+        log::warning("room_not_subscribed", "{}", subscribed.error().message);
+        co_return;
+    }
+    // What other nodes have said before is not told again unasked.
+    parts_.bus.ask_room(room);
+}
+
+void RoomKeeper::close_if_idle(Kept& kept) {
+    if (kept.own.empty() && kept.holders == 0 && !owes(kept)) {
+        const RoomId room = kept.room;
+        rooms_.erase(room);
+        parts_.subscriptions.drop(room);
+    }
+}
+
+std::size_t RoomKeeper::counted_everywhere(const Kept& kept) {
+    std::size_t counted = kept.counted;
+    for (const auto& [node, foreign] : kept.others) {
+        counted += foreign.counted;
+    }
+    return counted;
+}
+
+bool RoomKeeper::is_exact(const Kept& kept) {
+    std::size_t nodes = kept.own.empty() ? 0 : 1;
+    bool broken = false;
+    for (const auto& [node, foreign] : kept.others) {
+        nodes += foreign.members > 0 ? 1U : 0U;
+        broken = broken || foreign.broken;
+    }
+    // A list tells apart who is in by several nodes; counts cannot.
+    return !broken && (nodes <= 1 || !kept.large);
+}
+
+bool RoomKeeper::owes(const Kept& kept) {
+    return kept.owes_full || !kept.untold.empty() || kept.own.size() != kept.told_members ||
+           kept.counted != kept.told_counted;
+}
+
+// --- Comings and goings ------------------------------------------------------------------------
+
+Result<RoomPicture> RoomKeeper::enter(const RoomId& room, RoomMember member, RoomNeed need) {
+    Result<Kept*> opened = open(room);
+    if (!opened) {
+        return opened.error();
+    }
+    Kept& kept = **opened;
+    const auto found = kept.own.find(member.user);
+    if (found == kept.own.end() && kept.own.size() >= parts_.limits.room_total) {
+        ++parts_.counters.rooms_refused;
+        return too_many("the room is full", parts_.limits.room_total);
+    }
+    const bool is_new = found == kept.own.end();
+    if (is_new || !(found->second == member)) {
+        parts_.counters.room_joins += is_new ? 1U : 0U;
+        kept.counted -= !is_new && found->second.counts ? 1U : 0U;
+        kept.counted += member.counts ? 1U : 0U;
+        kept.untold.insert(member.user);
+        UserId user = member.user;
+        kept.own.insert_or_assign(std::move(user), std::move(member));
+        changed(kept);
+    }
+    return picture(kept, need);
+}
+
+void RoomKeeper::leave(const RoomId& room, const UserId& user) {
+    Kept* const kept = find(room);
+    if (kept == nullptr) {
+        return;
+    }
+    const auto found = kept->own.find(user);
+    if (found == kept->own.end()) {
+        return;
+    }
+    ++parts_.counters.room_leaves;
+    kept->counted -= found->second.counts ? 1U : 0U;
+    kept->own.erase(found);
+    kept->untold.insert(user);
+    changed(*kept);
+}
+
+void RoomKeeper::changed(Kept& kept) {
+    weigh(kept);
+    if (kept.large) {
+        kept.untold.clear();
+    }
+    arm(kept);
+}
+
+void RoomKeeper::weigh(Kept& kept) {
+    const bool large =
+        rules::is_large(kept.large, counted_everywhere(kept), parts_.limits.room_members);
+    if (large != kept.large) {
+        kept.large = large;
+        kept.owes_full = true;
+        kept.untold.clear();
+        arm(kept);
+    }
+}
+
+void RoomKeeper::hold(const RoomId& room) {
+    if (Kept* const kept = find(room)) {
+        ++kept->holders;
+    }
+}
+
+void RoomKeeper::let_go(const RoomId& room) {
+    if (Kept* const kept = find(room); kept != nullptr && kept->holders > 0) {
+        --kept->holders;
+        close_if_idle(*kept);
+    }
+}
+
+Result<RoomPicture> RoomKeeper::look(const RoomId& room, RoomNeed need) {
+    if (need == RoomNeed::counts && find(room) == nullptr) {
+        return RoomPicture{};  // A question makes no room.
+    }
+    Result<Kept*> opened = open(room);
+    if (!opened) {
+        return opened.error();
+    }
+    return picture(**opened, need);
+}
+
+// --- Statements --------------------------------------------------------------------------------
+
+void RoomKeeper::arm(Kept& kept) {
+    if (kept.armed || !owes(kept)) {
+        return;
+    }
+    kept.armed = true;
+    const Millis wait = until_next_window(kept.room, parts_.clock.now());
+    parts_.scheduler.after(wait, [this, room = kept.room] { publish(room); });
+}
+
+bool RoomKeeper::is_due(const Kept& kept) const {
+    const MonoTime now = parts_.clock.now();
+    return !kept.large || kept.owes_full || count_is_due(kept) ||
+           (kept.own.size() != kept.told_members && now - kept.last_at >= kCountWindow);
+}
+
+/// When the count goes out depends on nothing but itself: members who are not in it must not put it
+/// off, nor bring it forward.
+bool RoomKeeper::count_is_due(const Kept& kept) const {
+    return kept.counted != kept.told_counted &&
+           parts_.clock.now() - kept.counted_at >= kCountWindow;
+}
+
+std::shared_ptr<RoomStatement> RoomKeeper::frame_of(const Kept& kept) const {
+    auto statement = std::make_shared<RoomStatement>();
+    statement->node = parts_.nodes.self;
+    statement->room = kept.room;
+    statement->sequence = kept.sequence;
+    statement->listed = !kept.large;
+    statement->members = kept.own.size();
+    statement->counted = kept.large ? kept.told_counted : kept.counted;
+    return statement;
+}
+
+RoomStatementRef RoomKeeper::everything(const Kept& kept) const {
+    std::shared_ptr<RoomStatement> statement = frame_of(kept);
+    statement->full = true;
+    if (statement->listed) {
+        statement->present.reserve(kept.own.size());
+        for (const auto& [user, member] : kept.own) {
+            statement->present.push_back(member);
+        }
+    }
+    return statement;
+}
+
+void RoomKeeper::add_current(const Kept& kept, const UserId& user, RoomStatement& statement) {
+    const auto found = kept.own.find(user);
+    if (found == kept.own.end()) {
+        statement.gone.push_back(user);
+    } else {
+        statement.present.push_back(found->second);
+    }
+}
+
+/// What changed since the statement before the last, as it stands now.
+RoomStatementRef RoomKeeper::recent_changes(const Kept& kept) const {
+    std::set<UserId> users = kept.untold;
+    for (const RoomMember& member : kept.last->present) {
+        users.insert(member.user);
+    }
+    users.insert(kept.last->gone.begin(), kept.last->gone.end());
+    std::shared_ptr<RoomStatement> statement = frame_of(kept);
+    for (const UserId& user : users) {
+        add_current(kept, user, *statement);
+    }
+    return statement;
+}
+
+void RoomKeeper::publish(const RoomId& room) {
+    Kept* const kept = find(room);
+    if (kept == nullptr) {
+        return;
+    }
+    kept->armed = false;
+    if (!owes(*kept)) {
+        close_if_idle(*kept);
+        return;
+    }
+    if (!is_due(*kept)) {
+        arm(*kept);
+        return;
+    }
+    if (!kept->large || kept->owes_full || count_is_due(*kept)) {
+        kept->told_counted = kept->counted;
+        kept->counted_at = parts_.clock.now();
+    }
+    ++kept->sequence;
+    const bool new_name = !kept->last || kept->last->node != parts_.nodes.self;
+    if (kept->large || kept->owes_full || new_name) {
+        kept->last = everything(*kept);
+    } else {
+        std::shared_ptr<RoomStatement> statement = frame_of(*kept);
+        for (const UserId& user : kept->untold) {
+            add_current(*kept, user, *statement);
+        }
+        kept->last = std::move(statement);
+    }
+    kept->untold.clear();
+    kept->owes_full = false;
+    kept->told_members = kept->own.size();
+    kept->last_at = parts_.clock.now();
+    ++parts_.counters.room_statements;
+    parts_.bus.publish_room(kept->last);
+    if (owes(*kept)) {
+        arm(*kept);
+    } else {
+        close_if_idle(*kept);
+    }
+}
+
+RoomPicture RoomKeeper::picture(const Kept& kept, RoomNeed need) const {
+    RoomPicture picture{kept.large, is_exact(kept), counted_everywhere(kept), {}};
+    if (need == RoomNeed::counts) {
+        return picture;
+    }
+    // Until its next window the last statement may not have come through.
+    const bool fresh = kept.last && parts_.clock.now() - kept.last_at < kWindow;
+    const bool whole = need == RoomNeed::all || kept.large || kept.owes_full || !kept.last ||
+                       (fresh && kept.last->full);
+    picture.parts.push_back(whole ? everything(kept) : recent_changes(kept));
+    if (need == RoomNeed::all) {
+        for (const auto& [node, foreign] : kept.others) {
+            auto part = std::make_shared<RoomStatement>();
+            part->node = node;
+            part->room = kept.room;
+            part->sequence = foreign.sequence;
+            part->full = true;
+            part->listed = foreign.listed;
+            part->members = foreign.members;
+            part->counted = foreign.counted;
+            for (const auto& [user, member] : foreign.list) {
+                part->present.push_back(member);
+            }
+            picture.parts.push_back(std::move(part));
+        }
+    }
+    return picture;
+}
+
+// --- Other nodes -------------------------------------------------------------------------------
+
+void RoomKeeper::on_room(const RoomStatementRef& statement) {
+    Kept* const kept = find(statement->room);
+    if (kept == nullptr || statement->node == parts_.nodes.self) {
+        return;
+    }
+    if (statement->full && statement->members == 0) {
+        kept->others.erase(statement->node);
+        weigh(*kept);
+        return;
+    }
+    Foreign& foreign = kept->others[statement->node];
+    if (!statement->full && statement->sequence != foreign.sequence + 1) {
+        ++parts_.counters.room_gaps;
+        if (!foreign.broken) {
+            foreign.broken = true;
+            parts_.bus.ask_room(statement->room);
+        }
+        return;
+    }
+    if (statement->full) {
+        foreign = {};
+    }
+    foreign.sequence = statement->sequence;
+    foreign.listed = statement->listed;
+    foreign.members = statement->members;
+    foreign.counted = statement->counted;
+    for (const RoomMember& member : statement->present) {
+        foreign.list.insert_or_assign(member.user, member);
+    }
+    for (const UserId& user : statement->gone) {
+        foreign.list.erase(user);
+    }
+    weigh(*kept);
+}
+
+void RoomKeeper::on_room_asked(const RoomId& room) {
+    if (Kept* const kept = find(room); kept != nullptr && !kept->own.empty()) {
+        kept->owes_full = true;
+        arm(*kept);
+    }
+}
+
+void RoomKeeper::forget_node(const NodeId& node) {
+    for (const auto& [room, kept] : rooms_) {
+        if (kept->others.erase(node) > 0) {
+            weigh(*kept);
+        }
+    }
+}
+
+}  // namespace presence

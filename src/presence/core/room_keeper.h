@@ -1,0 +1,172 @@
+#pragma once
+
+#include "presence/base/clock.h"
+#include "presence/base/result.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/task.h"
+#include "presence/core/counters.h"
+#include "presence/core/limits.h"
+#include "presence/core/node_view.h"
+#include "presence/core/room_subscriptions.h"
+#include "presence/model/room.h"
+#include "presence/ports/presence_bus.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace presence {
+
+/// What a thread needs to have the state of a room.
+enum class RoomNeed : std::uint8_t {
+    counts,   ///< How many there are.
+    changes,  ///< Also what the statements that it got may not hold yet.
+    all,      ///< Also everything else: it has had none.
+};
+
+/// The state of a room when it was asked for.
+struct RoomPicture {
+    bool large = false;
+    bool exact = true;
+    std::size_t counted = 0;
+    std::vector<RoomStatementRef> parts;  ///< Statements to apply, as `RoomNeed` wanted.
+};
+
+/// A room as a back end looks at it.
+struct RoomFacts {
+    RoomId room;
+    std::size_t members = 0;  ///< All of them, whoever may see them.
+    std::size_t counted = 0;  ///< Those in the count that everyone sees once the room is large.
+    bool large = false;
+    bool exact = true;
+    std::vector<RoomMember> page;  ///< By user id.
+    bool more = false;             ///< There are members after those.
+};
+
+/// The members, by this node, of the rooms whose home this thread is, and what other nodes say of
+/// theirs. Home threads report their users' comings and goings; the keeper makes of them one
+/// statement for all threads and nodes, at most one a window, never one a member (DESIGN rule 28).
+///
+/// Windows lie on a fixed grid: when a statement goes out does not depend on how much happens in
+/// the room, which a viewer might not be meant to know (DESIGN rule 26).
+///
+/// One thread.
+class RoomKeeper {
+public:
+    static constexpr Millis kWindow{100};
+    /// Counts of a large room.
+    static constexpr Millis kCountWindow{1000};
+
+    struct Parts {
+        Scheduler& scheduler;
+        const Clock& clock;
+        PresenceBus& bus;
+        RoomSubscriptions& subscriptions;
+        const NodeView& nodes;
+        const Limits& limits;
+        CoreCounters& counters;
+        std::size_t threads = 1;
+    };
+    explicit RoomKeeper(Parts parts) : parts_(std::move(parts)) {}
+
+    /// The node's limits are shared out among so many threads.
+    void share_limits(std::size_t threads) { parts_.threads = threads; }
+
+    /// How long until the room's next point of the grid, moved by `after`. Rooms lie at different
+    /// points, so that not all speak at once.
+    [[nodiscard]] static Millis until_next_window(const RoomId& room, MonoTime now,
+                                                  Millis after = Millis{0});
+
+    // -- From home threads ---------------------------------------------------------------------
+    /// The user is a member from now on, or another one than before.
+    /// @retval ErrorCode::limit_exceeded  The room is full, or there are too many rooms.
+    [[nodiscard]] Result<RoomPicture> enter(const RoomId& room, RoomMember member, RoomNeed need);
+    void leave(const RoomId& room, const UserId& user);
+
+    // -- From threads with viewers ---------------------------------------------------------------
+    /// @retval ErrorCode::limit_exceeded  There are too many rooms.
+    [[nodiscard]] Result<RoomPicture> look(const RoomId& room, RoomNeed need);
+    /// A thread that holds a room is told of it, and its keeper stays. Balanced by let_go.
+    void hold(const RoomId& room);
+    void let_go(const RoomId& room);
+
+    // -- From other nodes ------------------------------------------------------------------------
+    void on_room(const RoomStatementRef& statement);
+    void on_room_asked(const RoomId& room);
+    /// The node is dead: what it said is void.
+    void forget_node(const NodeId& node);
+
+    // -- For back ends
+    // -----------------------------------------------------------------------------
+    /// The members after `after`, at most `most`.
+    [[nodiscard]] RoomFacts facts(const RoomId& room, const std::optional<UserId>& after,
+                                  std::size_t most) const;
+    /// Rooms with members whose names begin with `prefix`, by name, after `after`.
+    [[nodiscard]] std::vector<RoomFacts> rooms(std::string_view prefix,
+                                               const std::optional<RoomId>& after,
+                                               std::size_t most) const;
+
+    [[nodiscard]] std::size_t room_count() const noexcept { return rooms_.size(); }
+
+private:
+    using Members = std::map<UserId, RoomMember>;
+
+    /// What another node said.
+    struct Foreign {
+        std::uint64_t sequence = 0;
+        bool listed = true;
+        bool broken = false;  ///< A statement is missing: a full one was asked for.
+        std::size_t members = 0;
+        std::size_t counted = 0;
+        Members list;
+    };
+
+    struct Kept {
+        RoomId room;
+        Members own;
+        std::size_t counted = 0;  ///< Of `own`.
+        std::map<NodeId, Foreign> others;
+        std::size_t holders = 0;
+        std::set<UserId> untold;  ///< Changed since the last statement; while listed.
+        RoomStatementRef last;    ///< It may still be on its way to some thread.
+        std::uint64_t sequence = 0;
+        MonoTime last_at;
+        MonoTime counted_at;  ///< When `told_counted` was told.
+        std::size_t told_members = 0;
+        std::size_t told_counted = 0;
+        bool large = false;
+        bool owes_full = false;
+        bool armed = false;
+    };
+
+    [[nodiscard]] Result<Kept*> open(const RoomId& room);
+    [[nodiscard]] Kept* find(const RoomId& room);
+    Detached begin(RoomId room);
+    void close_if_idle(Kept& kept);
+    void changed(Kept& kept);
+    /// Whether lists give way to counts, or return.
+    void weigh(Kept& kept);
+    void arm(Kept& kept);
+    void publish(const RoomId& room);
+    [[nodiscard]] RoomPicture picture(const Kept& kept, RoomNeed need) const;
+    [[nodiscard]] std::shared_ptr<RoomStatement> frame_of(const Kept& kept) const;
+    [[nodiscard]] RoomStatementRef everything(const Kept& kept) const;
+    [[nodiscard]] RoomStatementRef recent_changes(const Kept& kept) const;
+    static void add_current(const Kept& kept, const UserId& user, RoomStatement& statement);
+    [[nodiscard]] static std::size_t counted_everywhere(const Kept& kept);
+    [[nodiscard]] static bool is_exact(const Kept& kept);
+    static void count_up(const Kept& kept, RoomFacts& facts);
+    [[nodiscard]] static bool owes(const Kept& kept);
+    [[nodiscard]] bool is_due(const Kept& kept) const;
+    [[nodiscard]] bool count_is_due(const Kept& kept) const;
+
+    Parts parts_;
+    std::map<RoomId, std::unique_ptr<Kept>> rooms_;
+};
+
+}  // namespace presence

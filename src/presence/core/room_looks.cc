@@ -1,0 +1,250 @@
+// Looks at the store for rooms: whose presence a thread follows, and who may see whom in a list.
+
+#include "presence/base/log.h"
+#include "presence/core/room_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace presence {
+
+namespace {
+/// A look that could not tell is made again after that long.
+constexpr Millis kRetry{1000};
+/// After that much the announcement that a record still owed has been made.
+constexpr Millis kAfterUntold{100};
+/// No window is longer, whatever a clock that was set back makes of its end.
+constexpr Millis kMostUntold{1000};
+}  // namespace
+
+Task<Result<bool>> RoomDesk::follow(std::vector<UserId> users) {
+    std::erase_if(users, [this](const UserId& user) {
+        const RoomSubject* const subject = subjects_.find(user);
+        return subject == nullptr || subject->subscribed;
+    });
+    if (users.empty()) {
+        co_return true;
+    }
+    std::vector<UserId> wanted = users;
+    Result<bool> subscribed = co_await parts_.bus.subscribe(std::move(wanted));
+    if (!subscribed) {
+        co_return subscribed.error();
+    }
+    for (const UserId& user : users) {
+        if (RoomSubject* const subject = subjects_.find(user)) {
+            subject->subscribed = true;
+        } else if (!parts_.watches.follows(user)) {
+            parts_.bus.unsubscribe(user);
+        }
+    }
+    co_return true;
+}
+
+Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer) {
+    const std::vector<UserId> users = replica->users();
+    std::vector<UserId> followed = users;
+    Result<bool> following = co_await follow(std::move(followed));
+    if (!following) {
+        co_return following.error();
+    }
+    std::vector<UserId> looked_at = users;
+    std::vector<UserId> one{viewer.user};
+    Result<Crowd> crowd =
+        co_await parts_.reader.look_for_each(std::move(one), std::move(looked_at));
+    if (!crowd) {
+        co_return crowd.error();
+    }
+    for (std::size_t i = 0; i < users.size(); ++i) {
+        std::uint32_t slot = 0;
+        if (!replica->find_slot(users[i], slot)) {
+            continue;
+        }
+        viewer.sees.set(slot, crowd->rows.front().at(i));
+        take_record(*replica->member(slot).subject, crowd->records[i]);
+    }
+    if (crowd->unread) {
+        parts_.scheduler.after(kRetry, [this, replica, connection = viewer.connection] {
+            judge_again(replica, connection);
+        });
+    }
+    co_return true;
+}
+
+Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
+    std::vector<UserId> followed = users;
+    Result<bool> following = co_await follow(std::move(followed));
+    const std::uint64_t epoch = rules_epoch_;
+    std::vector<UserId> viewers;
+    boost::unordered_flat_map<std::string, std::size_t> rows;
+    for (const RoomViewer& viewer : replica->viewers()) {
+        if (rows.emplace(viewer.user.text, viewers.size()).second) {
+            viewers.push_back(viewer.user);
+        }
+    }
+    std::vector<UserId> looked_at = users;
+    Result<Crowd> crowd =
+        co_await parts_.reader.look_for_each(std::move(viewers), std::move(looked_at));
+    if (replica->closed) {
+        co_return;
+    }
+    if (!following || !crowd || crowd->unread || epoch != rules_epoch_) {
+        const bool at_once = following && crowd && !crowd->unread;
+        parts_.scheduler.after(at_once ? Millis{0} : kRetry,
+                               [this, replica, users] { judge(replica, users); });
+        if (!following || !crowd) {
+            co_return;
+        }
+    }
+    for (std::size_t i = 0; i < users.size(); ++i) {
+        std::uint32_t slot = 0;
+        if (!replica->find_slot(users[i], slot)) {
+            continue;
+        }
+        take_record(*replica->member(slot).subject, crowd->records[i]);
+        for (RoomViewer& viewer : replica->viewers()) {
+            // Who came meanwhile has looked for itself.
+            const auto row = rows.find(viewer.user.text);
+            if (row != rows.end()) {
+                parts_.counters.verdicts_changed +=
+                    replica->judge(viewer, slot, crowd->rows[row->second].at(i)) ? 1U : 0U;
+            }
+        }
+    }
+    replica->judging = false;
+    arm(replica);
+}
+
+Detached RoomDesk::judge_again(Replica replica, std::uint32_t connection) {
+    const RoomViewer* const asking = replica->find_viewer(connection);
+    if (replica->closed || asking == nullptr) {
+        co_return;
+    }
+    RoomViewer look;
+    look.connection = connection;
+    look.user = asking->user;
+    const std::uint64_t epoch = rules_epoch_;
+    const std::vector<UserId> users = replica->users();
+    Task<Result<bool>> looking = look_as(replica, look);
+    Result<bool> looked = co_await looking;
+    RoomViewer* const viewer = replica->find_viewer(connection);
+    if (replica->closed || viewer == nullptr || !(viewer->user == look.user)) {
+        co_return;
+    }
+    if (!looked || epoch != rules_epoch_) {
+        parts_.scheduler.after(looked ? Millis{0} : kRetry,
+                               [this, replica, connection] { judge_again(replica, connection); });
+        if (!looked) {
+            co_return;
+        }
+    }
+    for (const UserId& user : users) {
+        std::uint32_t slot = 0;
+        if (replica->find_slot(user, slot) && replica->judge(*viewer, slot, look.sees.at(slot))) {
+            ++parts_.counters.verdicts_changed;
+        }
+    }
+    arm(replica);
+}
+
+void RoomDesk::reconsider(const UserId& user, std::span<const std::uint32_t> viewing) {
+    ++rules_epoch_;
+    for (const std::uint32_t connection : viewing) {
+        const auto heard = by_connection_.find(connection);
+        if (heard == by_connection_.end()) {
+            continue;
+        }
+        const std::vector<Replica> replicas = heard->second;
+        for (const Replica& replica : replicas) {
+            if (!replica->large()) {
+                judge_again(replica, connection);
+            }
+        }
+    }
+    const RoomSubject* const subject = subjects_.find(user);
+    if (subject == nullptr) {
+        return;
+    }
+    std::vector<Replica> replicas;
+    for (const RoomSubject::Place& place : subject->places) {
+        replicas.push_back(find_replica(place.room->room()));
+    }
+    if (subject->at_home) {
+        refresh_self(user);
+    }
+    for (const Replica& replica : replicas) {
+        if (replica) {
+            judge(replica, {user});
+        }
+    }
+}
+
+// --- Presences ---------------------------------------------------------------------------------
+
+void RoomDesk::changed(RoomSubject& subject, bool shown, bool own) {
+    if (!shown && !own) {
+        return;
+    }
+    for (const RoomSubject::Place& place : subject.places) {
+        place.room->touch(place.slot, shown, own);
+        if (const Replica replica = find_replica(place.room->room())) {
+            arm(replica);
+        }
+    }
+    if (subject.at_home && shown) {
+        report_all(subject.user);
+    }
+}
+
+void RoomDesk::on_presence(const PresenceEventRef& event) {
+    RoomSubject* const subject = subjects_.find(event->user);
+    if (subject == nullptr) {
+        return;
+    }
+    const RoomSubject::PresenceRef presence(event, &event->presence);
+    const bool shown = event->tells_shown && subject->take_shown(presence);
+    const bool own = event->tells_own && subject->take_own(presence);
+    changed(*subject, shown, own);
+}
+
+void RoomDesk::take_record(RoomSubject& subject, const UserRecordRef& record) {
+    if (!record) {
+        return;
+    }
+    const Millis untold = record->untold_until - parts_.clock.wall_now();
+    const bool known = subject.shown != nullptr && subject.own != nullptr;
+    if (untold > Millis{0}) {
+        look_again_later(subject, untold);
+        if (known) {
+            return;  // The announcement will tell, or nothing, if it is taken back.
+        }
+    }
+    const RoomSubject::PresenceRef presence(record, &record->presence);
+    const bool shown = subject.take_shown(presence);
+    const bool own = subject.take_own(presence);
+    changed(subject, shown, own);
+}
+
+void RoomDesk::look_again_later(RoomSubject& subject, Millis untold) {
+    if (std::exchange(subject.looks_again, true)) {
+        return;
+    }
+    parts_.scheduler.after(std::min(untold, kMostUntold) + kAfterUntold,
+                           [this, user = subject.user] { look_again(user); });
+}
+
+Detached RoomDesk::look_again(UserId user) {
+    std::vector<UserId> one{user};
+    Result<std::vector<Seen>> seen = co_await parts_.reader.look(user, std::move(one));
+    RoomSubject* const subject = subjects_.find(user);
+    if (subject == nullptr) {
+        co_return;
+    }
+    subject->looks_again = false;
+    if (seen) {
+        take_record(*subject, seen->front().record);
+    } else {
+        look_again_later(*subject, kMostUntold);
+    }
+}
+
+}  // namespace presence

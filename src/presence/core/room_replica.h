@@ -1,0 +1,190 @@
+#pragma once
+
+#include "presence/base/bit_row.h"
+#include "presence/base/ids.h"
+#include "presence/base/time.h"
+#include "presence/core/room_subjects.h"
+#include "presence/core/token_bucket.h"
+#include "presence/model/room.h"
+#include "presence/rules/visibility.h"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace presence {
+
+/// One connection that hears a room.
+struct RoomViewer {
+    std::uint32_t connection = 0;
+    UserId user;
+    rules::VerdictRow sees;               ///< By slot; for the user itself it says nothing.
+    BitRow told;                          ///< By slot: stands in the list that the viewer holds.
+    std::size_t count = 0;                ///< Of `told`.
+    std::uint64_t told_change = 0;        ///< Changes up to that one have been told.
+    MonoTime quiet_until;                 ///< Until then what happens is merged.
+    std::vector<std::uint32_t> turned;    ///< Slots of which the verdict has changed.
+    std::vector<std::uint32_t> repeated;  ///< Slots to be told once more.
+    bool wants_room = false;              ///< What it holds is void: a whole `room` is due.
+    bool behind = false;                  ///< It did not take what was due: likewise, once it can.
+};
+
+/// What has to be said to one viewer. Slots, by user id.
+struct RoomDelta {
+    std::vector<std::uint32_t> joined;
+    std::vector<std::uint32_t> changed;
+    std::vector<std::uint32_t> left;
+    [[nodiscard]] bool empty() const { return joined.empty() && changed.empty() && left.empty(); }
+    friend bool operator==(const RoomDelta&, const RoomDelta&) = default;
+};
+
+/// A room as a thread knows it whose connections hear it: the members, what each connection may see
+/// of them, and what it was told. A plain state machine; core/room_desk.h moves it.
+///
+/// Everything that goes to a viewer is the difference between what it may see now and what it was
+/// told, so no order of events can leave it with a wrong list, and what it may not see has no
+/// influence on what it gets. A pair of viewer and member costs two bits. One thread.
+class RoomReplica {
+public:
+    struct Member {
+        RoomSubject* subject = nullptr;  ///< Null: the slot is free.
+        /// By each node that says so, its word.
+        struct Word {
+            std::uint32_t node = 0;
+            std::string meta;
+            WallTime joined_at;
+        };
+        std::vector<Word> words;  ///< Empty: no longer a member, kept until nobody was told of it.
+        std::string meta;         ///< Of the latest join.
+        std::uint32_t told_count = 0;  ///< Viewers that were told of it.
+        std::uint64_t shown_at = 0;    ///< The change in which the public status became another.
+        std::uint64_t own_at = 0;
+        std::uint64_t meta_at = 0;
+        bool ahead = false;       ///< Known from a look alone: its statement is under way.
+        bool meta_ahead = false;  ///< Likewise its newest meta.
+        std::string encoded;      ///< What most viewers are told; made on demand, by the gateway.
+    };
+
+    /// What applying a statement brought.
+    struct Applied {
+        std::vector<UserId> added;  ///< To be followed and judged.
+        bool switched = false;      ///< Lists gave way to counts, or returned.
+        bool gap = false;           ///< A statement before it is missing.
+    };
+
+    RoomReplica(RoomId room, RoomSubjects& subjects)
+        : room_(std::move(room)), subjects_(subjects) {}
+    RoomReplica(const RoomReplica&) = delete;
+    RoomReplica& operator=(const RoomReplica&) = delete;
+    ~RoomReplica() { drop_members(); }
+
+    [[nodiscard]] const RoomId& room() const noexcept { return room_; }
+    [[nodiscard]] bool large() const noexcept { return large_; }
+    [[nodiscard]] bool exact() const;
+    /// Of a large room.
+    [[nodiscard]] std::size_t counted() const;
+
+    /// @param ahead  It is a look at what a statement will say that is under way: viewers are not
+    ///               told before that statement is there.
+    Applied apply(const RoomStatement& statement, bool ahead = false);
+    Applied forget_node(const NodeId& node);
+
+    // -- Viewers -------------------------------------------------------------------------------
+    RoomViewer& add_viewer(RoomViewer viewer);
+    void remove_viewer(std::uint32_t connection);
+    [[nodiscard]] RoomViewer* find_viewer(std::uint32_t connection);
+    [[nodiscard]] std::vector<RoomViewer>& viewers() noexcept { return viewers_; }
+
+    // -- Members -------------------------------------------------------------------------------
+    [[nodiscard]] const Member& member(std::uint32_t slot) const { return members_[slot]; }
+    [[nodiscard]] Member& member(std::uint32_t slot) { return members_[slot]; }
+    [[nodiscard]] bool find_slot(const UserId& user, std::uint32_t& slot) const;
+    [[nodiscard]] std::vector<UserId> users() const;
+    [[nodiscard]] std::size_t member_count() const noexcept { return by_user_.size(); }
+    /// Grows with each member that is added.
+    [[nodiscard]] std::uint64_t additions() const noexcept { return additions_; }
+
+    /// The statuses of a member have become others.
+    void touch(std::uint32_t slot, bool shown, bool own);
+    /// A verdict was reached. True: it is another than before.
+    bool judge(RoomViewer& viewer, std::uint32_t slot, Verdict verdict);
+
+    [[nodiscard]] bool is_self(const RoomViewer& viewer, std::uint32_t slot) const;
+    [[nodiscard]] bool is_listed_for(const RoomViewer& viewer, std::uint32_t slot) const;
+    /// All whom the viewer may see, by user id.
+    [[nodiscard]] std::vector<std::uint32_t> list_for(const RoomViewer& viewer);
+    [[nodiscard]] bool may_have_news(const RoomViewer& viewer) const;
+    [[nodiscard]] RoomDelta delta_for(const RoomViewer& viewer) const;
+    /// The viewer holds that now.
+    void tell(RoomViewer& viewer, const RoomDelta& delta);
+    void tell_list(RoomViewer& viewer, const std::vector<std::uint32_t>& slots);
+    void fall_behind(RoomViewer& viewer);
+    /// At the end: it follows nobody any more.
+    void let_members_go() { drop_members(); }
+    /// Lets go of members who are gone and of changes that all have been told.
+    void tidy();
+
+    std::size_t told_counted = 0;         ///< The count that viewers of a large room hold.
+    MonoTime quiet_until;                 ///< Of counts.
+    bool armed = false;                   ///< A round of deliveries is filed.
+    bool loaded = false;                  ///< It began with what the keeper knew.
+    bool closed = false;                  ///< Nobody hears the room any more.
+    bool judging = false;                 ///< Lists have returned, and are not judged yet.
+    std::size_t pins = 0;                 ///< Flows that need it.
+    std::vector<RoomStatementRef> early;  ///< Came before it was loaded.
+    std::size_t wants = 0;                ///< Times that the subscription was asked for.
+    std::size_t holds = 0;                ///< Times that it is held at the keeper.
+    TokenBucket signals_of_counted;       ///< Deliveries of signals; what others send apart, so
+    TokenBucket signals_of_others;        ///< that those whom not all see hold up nobody.
+
+    /// How many changes are kept to look them up; beyond, whole lists are compared.
+    static constexpr std::size_t kChanges = 4096;
+
+private:
+    struct Part {
+        std::uint32_t index = 0;
+        std::uint64_t sequence = 0;
+        std::size_t counted = 0;
+        std::size_t members = 0;
+        bool listed = true;
+        bool broken = false;
+    };
+
+    [[nodiscard]] Part& part_of(const NodeId& node);
+    bool put(std::uint32_t node, const RoomMember& member, bool ahead);
+    void take_word(std::uint32_t slot, std::uint32_t node, bool ahead);
+    void remove_absent(std::uint32_t node, const std::vector<RoomMember>& present);
+    void log(std::uint32_t slot, bool ahead);
+    void refresh_meta(Member& member, bool ahead);
+    void release(std::uint32_t slot);
+    void drop_members();
+    /// Whether what the nodes say is lists or counts. True: it is the other than before.
+    bool weigh();
+    void untell(RoomViewer& viewer);
+    [[nodiscard]] std::vector<std::uint32_t> candidates(const RoomViewer& viewer) const;
+    void sort_by_user(std::vector<std::uint32_t>& slots) const;
+
+    RoomId room_;
+    RoomSubjects& subjects_;
+    std::map<NodeId, Part> parts_;
+    std::uint32_t next_part_ = 0;
+    bool large_ = false;
+    std::vector<Member> members_;
+    std::vector<std::uint32_t> free_;
+    boost::unordered_flat_map<std::string_view, std::uint32_t> by_user_;
+    std::vector<std::uint32_t> sorted_;  ///< Slots by user id; empty: to be made.
+    std::uint64_t change_ = 0;
+    std::uint64_t first_change_ = 1;  ///< Of changes_.
+    std::vector<std::uint32_t> changes_;
+    std::vector<std::uint32_t> gone_;
+    std::uint64_t additions_ = 0;
+    std::vector<RoomViewer> viewers_;
+    boost::unordered_flat_map<std::uint32_t, std::size_t> by_connection_;
+};
+
+}  // namespace presence
