@@ -383,6 +383,7 @@ export class PresenceClient {
     switch (message.type) {
       case "update":
         this.#map.applyUpdate(message.users);
+        this.#rooms.watched(message.users);
         break;
       case "room":
         this.#rooms.take(message);

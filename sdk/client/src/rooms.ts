@@ -1,5 +1,11 @@
 import { freeze, isSame } from "./frozen.js";
-import type { JoinOptions, RoomMember, RoomView, ServerMessage } from "./protocol.js";
+import type {
+  JoinOptions,
+  RoomMember,
+  RoomView,
+  ServerMessage,
+  WirePresence,
+} from "./protocol.js";
 import { Store } from "./store.js";
 import { Subscriptions, type Asker } from "./subscriptions.js";
 import type { Batch } from "./views.js";
@@ -25,22 +31,40 @@ export class Rooms extends Store<Held, RoomView> {
   take({ room, count, exact, members }: ServerMessage & { type: "room" }): void {
     const before = this.get(room)?.members;
     const listed = members && new Map<string, RoomMember>();
-    members?.forEach((member) => listed && put(listed, member, before));
+    members?.forEach((member) => put(listed, member, before));
     this.put(room, { count, exact, members: listed });
   }
 
   /** Takes a difference. Who leaves and joins in one message is there: it was a change. */
-  update(message: ServerMessage & { type: "roomUpdate" }): void {
-    const { room, count, exact, joined, changed, left } = message;
+  update({
+    room,
+    count,
+    exact,
+    joined,
+    changed,
+    left,
+  }: ServerMessage & { type: "roomUpdate" }): void {
     if (this.isConfirmed(room)) {
       const members = this.get(room)?.members;
-      if (members) {
-        left?.forEach((userId) => members.delete(userId));
-        joined?.forEach((member) => put(members, member));
-        // A change of somebody who is not there would bring back whoever has left.
-        changed?.forEach((member) => members.has(member.userId) && put(members, member));
-      }
+      left?.forEach((userId) => members?.delete(userId));
+      joined?.forEach((member) => put(members, member));
+      // A change of somebody who is not there would bring back whoever has left.
+      changed?.forEach((member) => members?.has(member.userId) && put(members, member));
       this.put(room, { count, exact, members });
+    }
+  }
+
+  /** The status of a watched member comes by the watch alone; that it came or went, by the room. */
+  watched(users: readonly WirePresence[]): void {
+    for (const room of this.keys()) {
+      const members = this.get(room)?.members;
+      users.forEach(({ userId, status }) => {
+        const member = members?.get(userId);
+        if (member) {
+          put(members, { ...member, status });
+          this.views.touch(room);
+        }
+      });
     }
   }
 }
@@ -80,10 +104,10 @@ function look(room: string, held: Held | undefined, stale: boolean): RoomView {
 
 /** A member that looks as before stays the same object. */
 function put(
-  members: Map<string, RoomMember>,
+  members: Map<string, RoomMember> | undefined,
   member: RoomMember,
-  before: Map<string, RoomMember> = members,
+  before = members,
 ): void {
-  const old = before.get(member.userId);
-  members.set(member.userId, old && isSame(old, member) ? old : freeze(member));
+  const old = before?.get(member.userId);
+  members?.set(member.userId, old && isSame(old, member) ? old : freeze(member));
 }

@@ -39,6 +39,10 @@ export class Store<Data, View> {
     return this.#entries.get(key)?.data;
   }
 
+  keys(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
   isConfirmed(key: string): boolean {
     return this.#entries.get(key)?.isConfirmed ?? false;
   }

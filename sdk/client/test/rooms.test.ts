@@ -52,6 +52,17 @@ describe("a room", () => {
     expect(names(await hears(bench, { count: 2, left: ["ana"] }))).toEqual(["bo", "cy"]);
   });
 
+  test("FO-032: takes the status of a watched member from the watch, and who is there from the room", async () => {
+    const bench = await inRoom();
+    const before = bench.client.room("doc");
+    bench.server.last.send({ type: "update", users: [{ ...bo, status: "busy", version: 7 }] });
+    await bench.clock.advance(300);
+    const room = bench.client.room("doc");
+    expect(room.members?.[1]).toEqual({ ...bo, status: "busy" });
+    expect(room.members?.[0]).toBe(before.members?.[0]);
+    expect(names(room)).toEqual(["ana", "bo"]);
+  });
+
   test("FO-030: who leaves and joins in one message is there", async () => {
     const bench = await inRoom();
     const room = await hears(bench, { count: 2, left: ["ana"], joined: [{ ...ana, status: "dnd" }] });
