@@ -1,0 +1,140 @@
+// The one place where a node's objects are made and tied together.
+
+#include "presence/app/node_state.h"
+
+namespace presence::app {
+
+net::NetLimits net_limits(const Limits& limits) {
+    net::NetLimits net;
+    net.message_bytes_before_welcome = static_cast<std::uint32_t>(limits.hello_bytes);
+    net.send_queue_bytes = static_cast<std::uint32_t>(limits.send_queue_bytes);
+    net.unadmitted_per_address = static_cast<std::uint32_t>(limits.address_pending);
+    return net;
+}
+
+Result<bool> Node::State::open_stores() {
+    Result<auth::ApiKeys> keys = auth::ApiKeys::make(config.api_keys);
+    if (!keys) {
+        return keys.error();
+    }
+    api_keys.store(std::make_shared<const auth::ApiKeys>(std::move(*keys)));
+    Result<std::unique_ptr<auth::JwtVerifier>> verifier =
+        auth::JwtVerifier::make(config.auth, clock);
+    if (!verifier) {
+        return verifier.error();
+    }
+    tokens = std::move(*verifier);
+    sessions = std::make_unique<MemorySessions>(clock);
+    if (config.redis) {
+        Result<std::unique_ptr<SharedStore>> opened = SharedStore::open(*config.redis, clock);
+        if (!opened) {
+            return Error{opened.error().code, "store.url: " + opened.error().message, 0, 0};
+        }
+        shared = std::move(*opened);
+    }
+    return durable.open(config);
+}
+
+void Node::State::start_webhooks() {
+    const auto tell_writers = [this](const std::vector<std::string>& targets, bool full) {
+        for (const auto& worker : workers) {
+            worker->loop->post([writer = worker->webhooks.get(), targets, full] {
+                writer->set_targets(targets);
+                writer->set_outbox_full(full);
+            });
+        }
+    };
+    sender = std::make_unique<webhooks::Sender>(
+        clock, [this](Scheduler& home) { return durable.outbox_on(home); }, config.webhooks,
+        tell_writers, config.limits.webhook_outbox, &protocol::encode_webhook_event);
+    for (const auto& worker : workers) {
+        worker->webhooks->set_targets(config.webhooks.urls);
+        worker->webhooks->set_wake([this] { sender->wake(); });
+    }
+}
+
+void Node::State::build_workers() {
+    std::vector<Scheduler*> threads;
+    for (std::size_t i = 0; i < config.threads; ++i) {
+        workers.push_back(std::make_unique<Worker>());
+        workers.back()->limits = config.limits;
+        workers.back()->loop = std::make_unique<net::Loop>(clock);
+        threads.push_back(workers.back()->loop.get());
+    }
+    if (shared) {
+        shared->connect(threads, SystemRandom().next());
+    } else {
+        bus = std::make_unique<LocalBus>(threads);
+    }
+    shards = std::make_unique<Shards>(Shards{Homes(threads), {}});
+    net::Loop& first = *workers[0]->loop;
+    // Sessions in a shared store outlive the process by themselves.
+    journal = durable.journal_on(first, shared == nullptr);
+    journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, workers[0]->limits,
+                                                     journal_counters);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
+        if (shared) {
+            worker.sessions = shared->sessions(*worker.loop);
+        } else {
+            worker.sessions =
+                std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
+        }
+        worker.profiles = durable.profiles_on(*worker.loop);
+        worker.spool = durable.spool_on(*worker.loop);
+        worker.thread_journal =
+            std::make_unique<ThreadJournal>(*worker.loop, first, *journal_writer, worker.limits);
+        worker.outbox = durable.outbox_on(*worker.loop);
+        worker.webhooks = std::make_unique<WebhookWriter>(
+            *worker.loop, worker.random, *worker.outbox, &protocol::encode_webhook_event,
+            worker.limits, worker.webhook_counters);
+        worker.shard = std::make_unique<Shard>(
+            ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
+                       endpoint, worker.thread_journal.get(), config.core, worker.limits,
+                       worker.spool.get(), worker.webhooks.get()});
+        shards->all.push_back(worker.shard.get());
+    }
+    start_webhooks();
+    shards->connect_rooms();
+    const auto strangers = std::make_shared<net::Strangers>();
+    std::vector<gateway::Gateway*> gateways;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        worker.gateway = std::make_unique<gateway::Gateway>(gateway::GatewayParts{
+            i, *worker.loop, clock, worker.random, *worker.shard, shards->homes, *tokens,
+            &auth::hash_resume_secret, config.core, worker.limits});
+        gateways.push_back(worker.gateway.get());
+    }
+    if (shared) {
+        cluster = std::make_unique<NodeCluster>(NodeCluster::Parts{
+            *shared, first, clock, workers[0]->random, *shards, config.core, gateways});
+    }
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        Worker& worker = *workers[i];
+        worker.api = std::make_unique<api::Api>(
+            api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+                          [this](std::string_view key) { return api_keys.load()->matches(key); },
+                          origins, config.core, worker.limits, facts, assets, demo.get(),
+                          config.auth_cookie, sender.get()});
+        worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
+            clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
+        worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
+                                                      net_limits(worker.limits), strangers);
+        worker.gateway->connect(*worker.server, gateways);
+        worker.api->connect(*worker.server);
+        worker.door->connect(*worker.server);
+        gateway::Gateway* const gateway = worker.gateway.get();
+        api::Api* const api = worker.api.get();
+        worker.loop->set_tick(PresenceService::kTick, [gateway, api](const net::Loop::Tick&) {
+            gateway->tick();
+            api->tick();
+        });
+        worker.loop->add_batch_end([gateway] { gateway->flush(); });
+    }
+    for (const auto& worker : workers) {
+        worker->thread = std::thread([loop = worker->loop.get()] { loop->run(); });
+    }
+}
+
+}  // namespace presence::app
