@@ -61,7 +61,9 @@ void Client::State::look_at_health() {
             log::warning("redis_back", "all of it answers again");
         }
         make_contact(true);
-    } else if (contacted_ && !told_down_) {
+    } else if (!told_down_ && (contacted_ || std::ranges::any_of(links_, [](const auto& each) {
+                                   return each.second->state() == ServerLink::State::down;
+                               }))) {
         told_down_ = true;
         log::warning("redis_away", "some or all of it does not answer");
     }
