@@ -82,13 +82,18 @@ void RedisBus::Hub::subscribe(std::size_t thread, std::vector<UserId> users, Sub
         }
         found->second.threads |= std::uint64_t{1} << thread;
         std::string channel = keys.channel(user);
-        if (!subscriber_->in_force(channel)) {
-            std::vector<std::shared_ptr<Waiter>>& waiters = waiting_[channel];
-            if (waiters.empty() || waiters.back() != waiter) {
-                waiters.push_back(waiter);
-                waiter->channels.push_back(std::move(channel));
-                ++waiter->missing;
-            }
+        if (subscriber_->in_force(channel)) {
+            continue;
+        }
+        if (!subscriber_->is_near(channel)) {
+            subscriber_->owe(channel);
+            continue;
+        }
+        std::vector<std::shared_ptr<Waiter>>& waiters = waiting_[channel];
+        if (waiters.empty() || waiters.back() != waiter) {
+            waiters.push_back(waiter);
+            waiter->channels.push_back(std::move(channel));
+            ++waiter->missing;
         }
     }
     if (waiter->missing == 0) {
@@ -122,8 +127,7 @@ void RedisBus::Hub::give_up(const std::shared_ptr<Waiter>& waiter) {
         }
         subscriber_->owe(channel);
     }
-    constexpr std::int64_t kRetryAfterMs = 1000;
-    answer(*waiter, Error{ErrorCode::unavailable, "no subscription in time", kRetryAfterMs, 0});
+    answer(*waiter, true);
 }
 
 void RedisBus::Hub::on_in_force(std::string_view channel) {

@@ -41,8 +41,9 @@ struct RedisBusCounters {
 /// sessions that others have taken; such messages are handed to the user's home thread.
 ///
 /// A subscription whose last watcher went lingers for RedisConfig::linger. One that is asked for
-/// while Redis is away fails with `unavailable` and is kept: the gap handler tells when it is in
-/// force. Probes find out subscriptions that were lost in silence.
+/// while Redis is away completes all the same, so that watchers are served with what this node
+/// knows; the gap handler tells when it is in force, and so nothing is missed in the end. Probes
+/// find out subscriptions that were lost in silence.
 class RedisBus {
 public:
     /// @param threads  The endpoints' threads, at most 64. They and the client outlive the bus.

@@ -59,6 +59,12 @@ bool Subscriber::in_force(const std::string& name) const {
     return found != channels_.end() && found->second.in_force;
 }
 
+bool Subscriber::is_near(const std::string& name) const {
+    const auto slot = slots_.find(slot_of(name));
+    return slot != slots_.end() && slot->second.link != nullptr &&
+           slot->second.link->state() != ServerLink::State::down;
+}
+
 void Subscriber::owe(const std::string& name) {
     const auto found = channels_.find(name);
     if (found != channels_.end() && !found->second.in_force && !found->second.owed) {

@@ -49,7 +49,9 @@ public:
     void add(const std::string& channel, std::uint32_t group);
     void remove(const std::string& channel);
     [[nodiscard]] bool in_force(const std::string& channel) const;
-    /// Somebody gave up waiting for the channel and has to hear of it when it is in force.
+    /// Whether waiting for the channel has any point now.
+    [[nodiscard]] bool is_near(const std::string& channel) const;
+    /// Nobody waits for the channel any more; that it is in force is told as a healing.
     void owe(const std::string& channel);
     /// Nothing is heard from a group: takes all its subscriptions for lost, and asks for them
     /// again.
