@@ -10,6 +10,8 @@
 
 namespace presence::testing {
 
+using Bodies = std::vector<std::string>;
+
 /// What every WebhookOutbox promises. An `Adapter` has
 ///   WebhookOutbox& outbox(int node)  two objects, 0 and 1, on the same outbox
 ///   T run(Task<T>)                   runs a call to its end
@@ -18,7 +20,6 @@ namespace presence::testing {
 template <class Adapter>
 class WebhookOutboxContract : public ::testing::Test {
 protected:
-    using Bodies = std::vector<std::string>;
     static constexpr const char* kTarget = "https://one.example/hook";
     static constexpr const char* kOther = "https://two.example/hook";
 
@@ -51,7 +52,6 @@ protected:
 TYPED_TEST_SUITE_P(WebhookOutboxContract);
 
 TYPED_TEST_P(WebhookOutboxContract, GivesEventsInOrderAndForgetsWhatHasArrived) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "1"}, {"bob", "2"}});
     this->append({{"ann", "3"}});
     this->adapter_.reopen();
@@ -70,7 +70,6 @@ TYPED_TEST_P(WebhookOutboxContract, GivesEventsInOrderAndForgetsWhatHasArrived) 
 }
 
 TYPED_TEST_P(WebhookOutboxContract, BatchesSideBySideHaveNoSubjectInCommon) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "1"}, {"bob", "2"}, {"ann", "3"}, {"cat", "4"}});
     const auto first = this->claim("a", 0, 2);
     ASSERT_EQ(first.size(), 1U);
@@ -85,7 +84,6 @@ TYPED_TEST_P(WebhookOutboxContract, BatchesSideBySideHaveNoSubjectInCommon) {
 }
 
 TYPED_TEST_P(WebhookOutboxContract, AFailedBatchComesAgainAsItWasAndHoldsUpOnlyItsSubjects) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "1"}});
     ASSERT_EQ(this->claim("a").size(), 1U);
     this->append({{"ann", "2"}, {"bob", "3"}});
@@ -107,7 +105,6 @@ TYPED_TEST_P(WebhookOutboxContract, AFailedBatchComesAgainAsItWasAndHoldsUpOnlyI
 }
 
 TYPED_TEST_P(WebhookOutboxContract, TheClaimOfADeadNodeComesBackWithTheSameId) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "1"}});
     ASSERT_EQ(this->claim("a", 0).size(), 1U);
     this->adapter_.pass(Millis{59'000});
@@ -121,7 +118,6 @@ TYPED_TEST_P(WebhookOutboxContract, TheClaimOfADeadNodeComesBackWithTheSameId) {
 }
 
 TYPED_TEST_P(WebhookOutboxContract, WhatIsGivenUpBecomesADeadLetterAndFreesItsSubjects) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "{\"a\":1}"}, {"bob", "{\"b\":\"\\n\"}"}});
     ASSERT_EQ(this->claim("a").size(), 1U);
     this->append({{"ann", "3"}});
@@ -163,7 +159,6 @@ TYPED_TEST_P(WebhookOutboxContract, DeadLettersComePageByPage) {
 }
 
 TYPED_TEST_P(WebhookOutboxContract, TargetsAreApartAndOneCanBeForgotten) {
-    using Bodies = typename TestFixture::Bodies;
     this->append({{"ann", "1"}, {"bob", "2"}});
     this->append({{"ann", "1"}}, this->kOther);
     ASSERT_EQ(this->claim("a", 0, 1).size(), 1U);

@@ -30,6 +30,8 @@ public:
         }
         void on_signal(const SignalRef&) override { ++signals; }
         void on_session_taken(const SessionTaken& one) override { taken.push_back(one); }
+        void on_room(const RoomStatementRef& statement) override { rooms.push_back(statement); }
+        void on_room_asked(const RoomId& room) override { asked.push_back(room); }
 
         std::map<std::string, std::uint64_t> newest;
         std::map<std::string, int> told;
@@ -37,6 +39,8 @@ public:
         int signals = 0;
         std::vector<PartitionSet> gaps;
         std::vector<SessionTaken> taken;
+        std::vector<RoomStatementRef> rooms;
+        std::vector<RoomId> asked;
     };
 
     explicit RedisNode(redis::RedisConfig config, std::uint64_t seed = 1)

@@ -35,11 +35,11 @@ TEST_F(Beats, MakeAUserPresentFromWhicheverThread) {
     EXPECT_EQ(beat("ann", "phone", "", 1).status, 200);
     pass(60s);
     EXPECT_EQ(status_of("ann"), "online");
-    const Reply sessions = call("GET", "/v1/users/ann/sessions");
+    const Reply listed = call("GET", "/v1/users/ann/sessions");
     EXPECT_TRUE(
-        sessions.has(R"("sessionId":"http:phone","device":{"type":"mobile","name":"my phone"})"))
-        << sessions.body;
-    EXPECT_TRUE(sessions.has(R"("state":"live","road":"http")")) << sessions.body;
+        listed.has(R"("sessionId":"http:phone","device":{"type":"mobile","name":"my phone"})"))
+        << listed.body;
+    EXPECT_TRUE(listed.has(R"("state":"live","road":"http")")) << listed.body;
     pass(41s);
     EXPECT_EQ(status_of("ann"), "offline");
 }

@@ -185,7 +185,12 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     EXPECT_TRUE(back.tells_shown);
     EXPECT_FALSE(back.tells_own);
 
-    const SignalMessage signal{UserId("a"), UserId("b"), "typing", false, "{\"x\":1}"};
+    SignalMessage signal;
+    signal.from = UserId("a");
+    signal.to = UserId("b");
+    signal.kind = "typing";
+    signal.active = false;
+    signal.data = "{\"x\":1}";
     const SignalMessage& signalled = *std::get<SignalRef>(decode_message(encode(signal)));
     EXPECT_EQ(signalled.from, signal.from);
     EXPECT_EQ(signalled.to, signal.to);
