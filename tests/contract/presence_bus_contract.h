@@ -4,6 +4,7 @@
 
 #include "contract/nasty_ids.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -222,7 +223,9 @@ TYPED_TEST_P(PresenceBusContract, StatementsReachThoseWhoSubscribedToTheRoom) {
     EXPECT_TRUE(this->told(0).empty());  // Never within the call.
     this->adapter_.settle();
     EXPECT_EQ(this->told(0), (typename TestFixture::Told{"room hall by 1 #1"}));
-    EXPECT_EQ(this->told(1), (typename TestFixture::Told{"room hall by 1 #1", "room ada by 1 #2"}));
+    // In order for each room; between rooms nothing is promised.
+    EXPECT_THAT(this->told(1),
+                ::testing::UnorderedElementsAre("room hall by 1 #1", "room ada by 1 #2"));
     EXPECT_TRUE(this->told(2).empty());
     this->bus(0).unsubscribe_room(this->hall_);
     this->bus(0).unsubscribe_room(RoomId("never asked for"));
@@ -289,8 +292,8 @@ TYPED_TEST_P(PresenceBusContract, ASignalToARoomReachesAllWhoSubscribedToIt) {
 
 TYPED_TEST_P(PresenceBusContract, AnEndpointWithoutAReceiverIsNotCalled) {
     this->subscribe(0, {this->ada_});
-    this->publish(1, this->ada_, 1);
     this->subscribe_room(0, this->hall_);
+    this->publish(1, this->ada_, 1);
     this->publish_room(1, this->hall_, 1);
     this->bus(0).publish_profile_changed(this->ada_, 1);
     this->bus(0).set_receiver(nullptr);

@@ -127,7 +127,7 @@ struct WebhookWriterTest : ::testing::Test {
         writer.note(std::move(event));
     }
     std::vector<std::string> written(const char* target = "t") {
-        OutboxClaim claim{.target = target, .new_ids = {"b"}, .most_events = 1000};
+        OutboxClaim claim{.target = target, .new_ids = {target}, .most_events = 1000};
         const auto batches = testing::run_until_complete(scheduler, outbox.claim(std::move(claim)));
         return batches->empty() ? std::vector<std::string>() : batches->front().bodies;
     }
