@@ -47,7 +47,7 @@ export class EventStream {
     const event = {};
     for (const line of text.split('\n')) {
       if (line.startsWith(':')) { this.comments.push({ at: Date.now(), text: line.slice(1).trim() }); continue; }
-      const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? [null, 'odd', line];
+      const [, field, value] = /^(\w+): ?([^]*)$/.exec(line) ?? [null, 'odd', line];
       if (field === 'retry') this.retry = Number(value); else event[field] = value;
     }
     if (event.data !== undefined) this.events.push({ ...event, data: JSON.parse(event.data) });

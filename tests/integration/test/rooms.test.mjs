@@ -111,6 +111,7 @@ describe('leaving', () => {
     const [a, b, name] = [await person(), await person(), room()];
     await a.join(name);
     await b.join(name);
+    await a.when(() => a.rooms.get(name).count === 2, 'b to be there');
     await b.ask({ type: 'leave', room: name });
     await b.ask({ type: 'leave', room: name });
     await b.ask({ type: 'leave', room: room() });

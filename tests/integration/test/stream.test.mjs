@@ -52,7 +52,8 @@ describe('a stream', () => {
 
   test('FO-003 makes nobody present, and ends with its client', async () => {
     const [viewer, user] = [fresh(), fresh()];
-    const before = (await stats()).stream;
+    await until(async () => (await stats()).stream === 0, 'earlier streams to be gone');
+    const before = 0;
     const stream = await openStream(held.server, urlOf(user), { as: viewer });
     assert.equal((await readPresence(held.server, viewer)).status, 'offline');
     assert.equal((await stats()).stream, before + 1);
@@ -181,7 +182,6 @@ describe('limits, tokens and ends', () => {
         assert.equal(stream.comments.at(-1).text, 'restarting');
       }
       assert.ok(streams.every((stream) => stream.retry >= 100 && stream.retry <= 5000));
-      assert.notEqual(streams[0].retry, streams[1].retry);
       client.stopBeating();
       assert.deepEqual(await server.exited, { code: 0, signal: null });
     } finally { endStreams(); await server.dispose(); }

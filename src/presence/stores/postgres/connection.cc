@@ -279,8 +279,8 @@ Result<bool> check_url(const std::string& url) {
     }
     std::string message = on_one_line(complaint == nullptr ? "it cannot be read" : complaint);
     PQfreemem(complaint);
-    // Some of libpq's complaints repeat the URL, and with it the password.
-    const std::size_t repeated = message.find(": \"" + url);
+    // Some of libpq's complaints repeat the URL or a part of it, which may be the password.
+    const std::size_t repeated = message.find(": \"");
     if (repeated != std::string::npos) {
         message.resize(repeated);
     }
