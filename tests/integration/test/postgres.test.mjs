@@ -147,7 +147,7 @@ describe('PostgreSQL', { skip: !hasPostgres && 'no PostgreSQL here' }, () => {
   test('a URL that is wrong is refused by name and without its password', async () => {
     const refused = await run(['check', '--dev', '--set', 'database.url=postgresql://u:secret@h:5432/d?nonsense=1']);
     assert.notEqual(refused.code, 0);
-    assert.match(refused.stderr, /database\.url .*invalid URI query parameter/);
+    assert.match(refused.stderr, /database\.url .*nonsense/);
     assert.doesNotMatch(refused.stderr, /secret/);
   });
 });

@@ -279,10 +279,14 @@ Result<bool> check_url(const std::string& url) {
     }
     std::string message = on_one_line(complaint == nullptr ? "it cannot be read" : complaint);
     PQfreemem(complaint);
-    // Some of libpq's complaints repeat the URL or a part of it, which may be the password.
+    // Some of libpq's complaints repeat the URL or a part of it, which may be the password: that
+    // stands before the last `@`.
     const std::size_t repeated = message.find(": \"");
     if (repeated != std::string::npos) {
-        message.resize(repeated);
+        const std::string part = message.substr(repeated + 3, message.rfind('"') - repeated - 3);
+        if (part.find('@') != std::string::npos || url.find(part) < url.rfind('@')) {
+            message.resize(repeated);
+        }
     }
     if (message.find(url) != std::string::npos) {
         message = "it cannot be read";
