@@ -19,6 +19,8 @@ constexpr Millis kTimerTick{100};
 constexpr Millis kCommentEvery{12'000};
 /// How long clients wait before they connect again, unless they are told otherwise.
 constexpr Millis kReconnectAfter{3'000};
+/// After a drain: sooner would only knock at a door that is still closed.
+constexpr Millis kLeastAfterDrain{100};
 
 Error draining() {
     return {ErrorCode::unavailable, "this node is restarting", 1000, 0};
@@ -69,7 +71,8 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
     if (!taken) {
         co_return taken.error();
     }
-    if (draining_ || (request.connection && !pipe_->has_client(request.connection))) {
+    // A poll whose client has only closed its own side is still answered, but never waits.
+    if (draining_ || (!is_poll && has_left(request.connection))) {
         give_back_place(user);
         ++counters_.left_early;
         co_return draining_ ? draining() : client_left();
@@ -157,6 +160,7 @@ Task<Result<PollNews>> Readers::poll(ReaderRequest request, PollCursor held, Mil
         co_return admitted.error();
     }
     const SlotId id = *admitted;
+    const net::ConnectionId connection = readers_.at(id).connection;
     std::vector<UserId> watched = users;
     Result<std::vector<Seen>> seen = co_await watch(id, std::move(watched));
     if (!seen) {
@@ -172,7 +176,9 @@ Task<Result<PollNews>> Readers::poll(ReaderRequest request, PollCursor held, Mil
         poll.presences.push_back(is_news ? protocol::encode_presence(view) : std::string());
         differs = differs || is_news;
     }
-    if (!differs && wait > Millis{0}) {
+    if (has_left(connection)) {
+        ++counters_.left_early;
+    } else if (!differs && wait > Millis{0}) {
         PollEnd how = co_await wait_for_news(id, wait);
         if (how) {
             close(id);
@@ -188,6 +194,10 @@ Task<Result<PollNews>> Readers::poll(ReaderRequest request, PollCursor held, Mil
     news.cursor = PollCursor::encode(std::move(poll.marks));
     close(id);
     co_return news;
+}
+
+bool Readers::has_left(net::ConnectionId connection) const {
+    return connection && !pipe_->has_client(connection);
 }
 
 void Readers::give_back_place(const UserId& user) {
@@ -271,12 +281,13 @@ void Readers::on_half_closed(net::ConnectionId connection) {
     if (reader == nullptr) {
         return;
     }
-    // Nearly always it has left. If not, it may still read what there is.
-    if (reader->poll && reader->begun) {
+    // Nearly always it has left. If not, it may still read what there is: a poll that does not wait
+    // yet finds out before it does.
+    if (!reader->poll) {
+        reader->gone = true;
+    } else if (reader->begun) {
         ++counters_.left_early;
         end_poll(id, std::nullopt);
-    } else {
-        reader->gone = true;
     }
 }
 
@@ -336,14 +347,18 @@ void Readers::drain(Millis window) {
     draining_ = true;
     std::vector<SlotId> all;
     readers_.for_each([&](SlotId id, Reader&) { all.push_back(id); });
+    // Evenly over the window, this thread's between those of the others.
+    const std::size_t threads = parts_.shards.all.size();
+    const auto places = static_cast<std::int64_t>(all.size() * threads);
+    const Millis span = std::max(window - kLeastAfterDrain, Millis{0});
     for (std::size_t i = 0; i < all.size(); ++i) {
         const Reader* const reader = readers_.find(all[i]);
         if (reader == nullptr) {
             continue;
         }
         if (!reader->poll && reader->begun && !reader->gone) {
-            const Millis after =
-                window * static_cast<std::int64_t>(i + 1) / static_cast<std::int64_t>(all.size());
+            const auto place = static_cast<std::int64_t>(i * threads + parts_.index + 1);
+            const Millis after = kLeastAfterDrain + span * place / places;
             pipe_->send(reader->connection, protocol::encode_retry(after));
         }
         end(all[i], "restarting");

@@ -125,6 +125,8 @@ private:
     [[nodiscard]] Task<Result<std::vector<Seen>>> watch(SlotId id, std::vector<UserId> users);
     [[nodiscard]] Task<PollEnd> wait_for_news(SlotId id, Millis wait);
     void close(SlotId id);
+    /// The client has closed its connection, or at least its own side of it.
+    [[nodiscard]] bool has_left(net::ConnectionId connection) const;
     void give_back_place(const UserId& user);
     /// Says why, ends the answer and forgets the reader. A poll is answered with what it has.
     void end(SlotId id, std::string_view why, std::optional<Error> error = std::nullopt);

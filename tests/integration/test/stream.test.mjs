@@ -182,6 +182,7 @@ describe('limits, tokens and ends', () => {
         assert.equal(stream.comments.at(-1).text, 'restarting');
       }
       assert.ok(streams.every((stream) => stream.retry >= 100 && stream.retry <= 5000));
+      assert.notEqual(streams[0].retry, streams[1].retry);
       client.stopBeating();
       assert.deepEqual(await server.exited, { code: 0, signal: null });
     } finally { endStreams(); await server.dispose(); }

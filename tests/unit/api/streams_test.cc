@@ -191,8 +191,8 @@ TEST_F(Streams, FO082_ADrainEndsItWithATimeToComeBackAt) {
     stream("cid", "bob", 2);
     apis[0]->drain(1s);
     turn();
-    EXPECT_EQ(sent(1), "retry: 500\n\n: restarting\n\n");
-    EXPECT_EQ(sent(2), "retry: 1000\n\n: restarting\n\n");
+    EXPECT_EQ(sent(1), "retry: 325\n\n: restarting\n\n");
+    EXPECT_EQ(sent(2), "retry: 775\n\n: restarting\n\n");
     EXPECT_EQ(pipe.ended.size(), 2U);
     const Reply late = stream("ann", "bob", 3);
     EXPECT_EQ(late.status, 503);
