@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace presence {
@@ -44,15 +45,23 @@ public:
     [[nodiscard]] virtual Task<Result<std::vector<UserRecordRef>>> load(
         std::vector<UserId> users) = 0;
 
-    /// Replaces the user's record if it still is the one expected, and publishes the event in the
-    /// same step. A record with sessions stays.
-    /// @retval ErrorCode::unavailable  Whether it was written is unknown.
-    [[nodiscard]] virtual Task<Result<CommitOutcome>> commit(Commit commit) = 0;
-
-    /// The same for many users, each by itself: one outcome each, in that order. A store at the
-    /// end of a wire needs one command a partition for it.
+    /// Replaces each user's record if it still is the one expected, and publishes the event in the
+    /// same step; each by itself: one outcome each, in that order. A record with sessions stays. A
+    /// store at the end of a wire needs one command a partition for it.
+    /// @retval ErrorCode::unavailable  What was written is unknown.
     [[nodiscard]] virtual Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) = 0;
+
+    /// The same for one.
+    [[nodiscard]] Task<Result<CommitOutcome>> commit(Commit commit) {
+        std::vector<Commit> one;
+        one.push_back(std::move(commit));
+        Result<std::vector<CommitOutcome>> outcomes = co_await commit_many(std::move(one));
+        if (!outcomes) {
+            co_return outcomes.error();
+        }
+        co_return outcomes->front();
+    }
 
     /// Removes the record of `user` whatever it holds. For the erasure of a user.
     [[nodiscard]] virtual Task<Result<bool>> erase(UserId user) = 0;

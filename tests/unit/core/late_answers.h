@@ -25,9 +25,6 @@ public:
         co_return loaded;
     }
     void set_node(NodeId node) override { below_.set_node(node); }
-    [[nodiscard]] Task<Result<CommitOutcome>> commit(Commit commit) override {
-        return below_.commit(std::move(commit));
-    }
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override {
         return below_.commit_many(std::move(commits));

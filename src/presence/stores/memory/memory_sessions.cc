@@ -160,16 +160,6 @@ CommitOutcome MemorySessionStore::commit_now(Commit commit) {
                : shared_.commit(std::move(commit), bus_);
 }
 
-Task<Result<CommitOutcome>> MemorySessionStore::commit(Commit commit) {
-    std::vector<Commit> one;
-    one.push_back(std::move(commit));
-    Result<std::vector<CommitOutcome>> outcomes = co_await commit_many(std::move(one));
-    if (!outcomes) {
-        co_return outcomes.error();
-    }
-    co_return outcomes->front();
-}
-
 Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
     std::vector<Commit> commits) {
     if (slow()) {

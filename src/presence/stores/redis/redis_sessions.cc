@@ -144,16 +144,6 @@ Task<Result<std::vector<CommitOutcome>>> RedisSessionStore::commit_many(
     co_return outcomes;
 }
 
-Task<Result<CommitOutcome>> RedisSessionStore::commit(Commit commit) {
-    std::vector<Commit> one;
-    one.push_back(std::move(commit));
-    Result<std::vector<CommitOutcome>> outcomes = co_await commit_many(std::move(one));
-    if (!outcomes) {
-        co_return outcomes.error();
-    }
-    co_return outcomes->front();
-}
-
 Task<Result<bool>> RedisSessionStore::erase(UserId user) {
     const std::uint32_t partition = keys_.partition_of(user);
     Command command;

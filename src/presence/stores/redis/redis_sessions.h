@@ -27,7 +27,6 @@ public:
 
     void set_node(NodeId node) override { node_ = node; }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
-    [[nodiscard]] Task<Result<CommitOutcome>> commit(Commit commit) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override;
