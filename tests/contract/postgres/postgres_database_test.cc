@@ -226,7 +226,7 @@ TEST(PostgresBatches, CallsOverTheQueueAreRefusedAndCounted) {
     EXPECT_TRUE((*reads[2])->has_value());
 }
 
-TEST(PostgresNodes, DISABLED_TwoNodesThatChangeOneUserLoseNothing) {
+TEST(PostgresNodes, TwoNodesThatChangeOneUserLoseNothing) {
     const std::string url = PostgresServer::shared().create_database();
     PostgresLife first(quick(url));
     PostgresLife second(quick(url));
@@ -253,7 +253,7 @@ TEST(PostgresNodes, DISABLED_TwoNodesThatChangeOneUserLoseNothing) {
     EXPECT_EQ(profile->revision, 2U * kEach);
 }
 
-TEST(PostgresNodes, DISABLED_ErasuresAndBatchesThatCrossEachOtherAllSucceed) {
+TEST(PostgresNodes, ErasuresAndBatchesThatCrossEachOtherAllSucceed) {
     const std::string url = PostgresServer::shared().create_database();
     PostgresLife life(quick(url));
     PostgresProfileStore store(life.database(), life.loop());

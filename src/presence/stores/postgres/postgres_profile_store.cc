@@ -65,6 +65,7 @@ Task<Result<ProfileChange>> PostgresProfileStore::revoke(UserId user, WallTime b
 Task<Result<std::vector<UserId>>> PostgresProfileStore::erase(UserId user, WallTime at) {
     return database_.call<std::vector<UserId>>(
         home_, Durability::on_disk, [user = std::move(user), at](Connection& connection) {
+            lock_for_erasure(connection);
             const PostgresProfileTables locked(connection, user);
             return postgres::erase(connection, user, at);
         });

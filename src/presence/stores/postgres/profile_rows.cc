@@ -39,8 +39,19 @@ CustomStatusRef custom_at(const Rows& rows, int row, int first) {
 
 }  // namespace
 
+void lock_for_erasure(Connection& connection) {
+    connection.run("SELECT pg_advisory_xact_lock(727081556)", Parameters());
+}
+
+namespace {
+void lock_against_erasure(Connection& connection) {
+    connection.run("SELECT pg_advisory_xact_lock_shared(727081556)", Parameters());
+}
+}  // namespace
+
 PostgresProfileTables::PostgresProfileTables(Connection& connection, const UserId& user)
     : connection_(connection) {
+    lock_against_erasure(connection);
     // A row cannot be locked before it exists. Two users whose hashes are the same wait for each
     // other, which harms nobody.
     connection.run("SELECT pg_advisory_xact_lock(727081554, hashtext($1))",
@@ -222,6 +233,7 @@ void save_distinct(Connection& connection, std::span<const LastSeenRow> rows) {
 }  // namespace
 
 void save_last_seen(Connection& connection, std::span<const LastSeenRow> rows) {
+    lock_against_erasure(connection);
     // In the order of the ids, so that two nodes with the same users do not wait for each other.
     std::vector<LastSeenRow> left(rows.begin(), rows.end());
     std::ranges::stable_sort(left, {}, &LastSeenRow::user);

@@ -35,6 +35,10 @@ using ProfilesByUser = boost::unordered_flat_map<UserId, ProfileRef, IdHash, IdE
 
 // What else the profile store does to the tables.
 
+/// An erasure touches rows of many users, in no order: while it runs, nobody else writes any, as
+/// the two would wait for each other. To the end of the transaction; first thing in it.
+void lock_for_erasure(Connection& connection);
+
 /// Those of `users` that have a profile; all of one moment.
 [[nodiscard]] ProfilesByUser load_profiles(Connection& connection, std::span<const UserId> users);
 [[nodiscard]] bool save_declared(Connection& connection, const UserId& user,
