@@ -112,8 +112,7 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
         refuse(id, 503, {ErrorCode::unavailable, "this node is not taking connections", 1000, 0});
         return;
     }
-    const std::size_t most = std::max<std::size_t>(1, parts_.limits.connections / parts_.threads);
-    if (server_->connection_count() > most) {
+    if (server_->shared_connection_count() > parts_.limits.connections) {  // It is among them.
         refuse(id, 503, {ErrorCode::unavailable, "this node is full", 5000, 0});
         return;
     }

@@ -210,6 +210,9 @@ RemoteAddress Server::remote_address(ConnectionId id) const {
 std::size_t Server::connection_count() const noexcept {
     return state_->connections;
 }
+std::size_t Server::shared_connection_count() const noexcept {
+    return state_->strangers->connections();
+}
 std::size_t Server::websocket_count() const noexcept {
     return state_->websockets;
 }

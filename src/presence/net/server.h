@@ -245,6 +245,8 @@ public:
     [[nodiscard]] bool has_client(ConnectionId id) const noexcept;
     [[nodiscard]] RemoteAddress remote_address(ConnectionId id) const;
     [[nodiscard]] std::size_t connection_count() const noexcept;
+    /// The same over all servers that share their strangers.
+    [[nodiscard]] std::size_t shared_connection_count() const noexcept;
     [[nodiscard]] std::size_t websocket_count() const noexcept;
     [[nodiscard]] const NetCounters& counters() const noexcept;
     [[nodiscard]] const NetLimits& limits() const noexcept;

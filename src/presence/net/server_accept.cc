@@ -133,8 +133,18 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
     if (counts) {
         extras.counted_for = to_address_key(address);
     }
-    ++connections;
+    count_connection();
     set_deadline(slot, id, Deadline::http_head, limits.http_head_timeout);
+}
+
+void Server::State::count_connection() {
+    ++connections;
+    strangers->connection_opened();
+}
+
+void Server::State::uncount_connection() {
+    --connections;
+    strangers->connection_closed();
 }
 
 void Server::State::uncount(Extras& extras) {

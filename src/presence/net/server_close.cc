@@ -104,7 +104,7 @@ void Server::State::destroy(ConnectionId id) {
     if (slot.stage == Stage::websocket || slot.stage == Stage::closing) {
         --websockets;
     }
-    --connections;
+    uncount_connection();
     clear_deadline(slot);
     if (slot.extras) {
         uncount(*slot.extras);
@@ -145,7 +145,7 @@ DetachedConnection Server::State::release(ConnectionId id) {
     }
     loop.remove_socket(slot->fd);
     slots.give_back(id);
-    --connections;
+    uncount_connection();
     --websockets;
     ++counters.released;
     return detached;
@@ -175,7 +175,7 @@ ConnectionId Server::State::adopt(DetachedConnection connection, UserTag tag) {
     if (parts.message_deadline) {
         set_deadline(slot, id, Deadline::message, *parts.message_deadline - loop.clock().now());
     }
-    ++connections;
+    count_connection();
     ++websockets;
     ++counters.adopted;
     read_later(slot, id);

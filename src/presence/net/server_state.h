@@ -36,6 +36,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     void resume_accepting();
     void shed_one(int listener_fd);
     void uncount(Extras& extras);
+    void count_connection();
+    void uncount_connection();
 
     // -- server_read.cc -------------------------------------------------------------------------
     void on_ready(std::uint64_t token, std::uint32_t events);

@@ -9,8 +9,8 @@
 
 namespace presence::net {
 
-/// Connections that have not proved yet whose they are, by address and in all, over the servers
-/// that share it. Any thread.
+/// Counts over the servers that share it: connections that have not proved yet whose they are, by
+/// address and in all; and connections of all kinds. Any thread.
 ///
 /// Addresses share rows by a hash that no stranger can know, so that no memory has to be had for
 /// each: two that meet in a row share its limit, which at a few thousand strangers is rare.
@@ -26,6 +26,12 @@ public:
 
     [[nodiscard]] std::uint32_t count() const noexcept { return all_.load(); }
 
+    void connection_opened() noexcept { connections_.fetch_add(1, std::memory_order_relaxed); }
+    void connection_closed() noexcept { connections_.fetch_sub(1, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint32_t connections() const noexcept {
+        return connections_.load(std::memory_order_relaxed);
+    }
+
 private:
     static constexpr std::size_t kRows = 65'536;
 
@@ -33,6 +39,7 @@ private:
 
     std::uint64_t seed_;
     std::atomic<std::uint32_t> all_{0};
+    std::atomic<std::uint32_t> connections_{0};
     std::array<std::atomic<std::uint32_t>, kRows> rows_{};
 };
 

@@ -152,6 +152,29 @@ TEST_F(ServerAcceptFew, FO097_TwoServersThatShareTheirStrangersShareTheLimit) {
     EXPECT_EQ(shared->count(), 1U);
 }
 
+TEST_F(ServerAcceptFew, ConnectionsAreCountedOverAllServersThatShare) {
+    const auto shared = std::make_shared<Strangers>();
+    Recorder second_handler;
+    Loop second_loop(clock_);
+    const auto listener = Listener::open("127.0.0.1:0").value();
+    shared->connection_opened();  // As another thread's server would.
+    {
+        Server second(second_loop, second_handler, NetLimits{}, shared);
+        second_handler.server = &second;
+        second.listen(listener);
+        Peer peer(listener->port());
+        second_loop.set_tick(1ms, [&](const Loop::Tick&) {
+            if (second.connection_count() == 1) {
+                second_loop.stop();
+            }
+        });
+        second_loop.run();
+        EXPECT_EQ(second.connection_count(), 1U);
+        EXPECT_EQ(second.shared_connection_count(), 2U);
+    }
+    EXPECT_EQ(shared->connections(), 1U);
+}
+
 TEST_F(ServerAcceptFew, FO097_StrangersOfOneAddressAreLimitedUntilTheyAreAdmitted) {
     std::vector<Peer> peers;
     for (int i = 0; i < 3; ++i) {
