@@ -31,7 +31,7 @@ NodeId ClusterMember::sweeper_of(NodeId dead, std::uint32_t partition) const {
 
 void ClusterMember::look_for_deaths(const Membership& membership) {
     const MonoTime now = parts_.clock.now();
-    const Millis patience = std::max(parts_.config.cluster.lease, parts_.config.heartbeat.grace);
+    const Millis patience = parts_.config.death_patience();
     for (const NodeFacts& node : membership.nodes) {
         if (node.alive || node.node == self_ || settling_.contains(node.node)) {
             continue;

@@ -5,6 +5,7 @@
 #include "presence/rules/merge.h"
 #include "presence/rules/visibility.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace presence {
@@ -53,6 +54,11 @@ struct CoreConfig {
     ClusterConfig cluster;
     /// How long after SIGTERM the node may take to let everybody go.
     Millis drain_timeout{20'000};
+
+    /// A dead node's sessions are settled that long after its last sign of life (DESIGN rule 32).
+    [[nodiscard]] Millis death_patience() const noexcept {
+        return std::max(cluster.lease, heartbeat.grace);
+    }
 };
 
 }  // namespace presence

@@ -255,7 +255,6 @@ private:
         [[nodiscard]] Session* find(const SessionId& id);
     };
     using Change = UniqueFunction<void(Draft&)>;
-    using ManyChange = UniqueFunction<void(const User&, Draft&)>;
     class Entered;
 
     /// Holds a user's lock and keeps the entry in place; closes it if nothing is left of it.
@@ -297,7 +296,7 @@ private:
     [[nodiscard]] Task<Result<bool>> settle(SlotId user, Cause cause, Change change);
     /// The same for many users with one read and one write, from what the store has.
     [[nodiscard]] Task<Result<bool>> settle_many(std::vector<UserId> users, Cause cause,
-                                                 ManyChange change);
+                                                 Change change);
 
     // The steps of it, in settle.cc
     struct Prepared;
@@ -346,7 +345,7 @@ private:
     void take_record(SlotId user, UserRecordRef stored);
     /// Finds out which sessions here others have taken over or ended.
     void reconcile(SlotId user, const UserRecordRef& before);
-    void orphan(SlotId local, const Session& session);
+    void orphan(SlotId local, const Session& session, MonoTime since);
     void look_for_returns();
     Detached rejoin(SlotId local, Session session);
     /// Ends sessions that other nodes hold: all, or one. False: there are none.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/core/configs.h"
 #include "presence/model/presence.h"
 #include "presence/model/privacy.h"
 
@@ -23,6 +24,17 @@ namespace presence {
 /// Larger than the last, and also where the last is not known (RULINGS 28).
 [[nodiscard]] inline Epoch next_epoch(Epoch known, WallTime now) {
     return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};
+}
+
+/// A session as the death of its node leaves it: in grace since the node's last sign of life. One
+/// that lives by HTTP keeps its ttl, as it may be beaten on any node (DESIGN rule 32).
+[[nodiscard]] inline Session left_by(Session session, WallTime died_at,
+                                     const HeartbeatConfig& heartbeat) {
+    if (!session.grace_until) {
+        session.closed_at = session.beats_until ? *session.beats_until - heartbeat.ttl : died_at;
+        session.grace_until = session.beats_until.value_or(died_at + heartbeat.grace);
+    }
+    return session;
 }
 
 /// Whether a token issued then is among those that were revoked; one that does not say when is

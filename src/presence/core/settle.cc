@@ -185,7 +185,7 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
 }
 
 Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause cause,
-                                                ManyChange change) {
+                                                Change change) {
     std::ranges::sort(users);  // All who lock many do it in one order.
     std::vector<Entered> entered;
     entered.reserve(users.size());
@@ -204,8 +204,7 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
     for (Entered& one : entered) {
         ++parts_.counters.settles[static_cast<std::size_t>(cause)];
         bool refused = false;
-        Change own = [&](Draft& draft) { change(one.user(), draft); };
-        if (std::optional<Prepared> next = prepare(one.slot(), own, refused)) {
+        if (std::optional<Prepared> next = prepare(one.slot(), change, refused)) {
             commits.push_back(commit_of(one.user().id, *next));
             slots.push_back(one.slot());
             all.push_back(std::move(*next));
@@ -227,9 +226,7 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
             continue;
         }
         users_.at(slots[i]).loaded = false;
-        Change own = [&change, this, slot = slots[i]](Draft& draft) {
-            change(users_.at(slot), draft);
-        };
+        Change own = [&change](Draft& draft) { change(draft); };
         co_await settle(slots[i], cause, std::move(own));
     }
     co_return true;

@@ -12,8 +12,6 @@ namespace presence {
 
 namespace {
 
-/// Above all that may have been told under what is lost (RULINGS 3).
-constexpr std::uint64_t kLostStep = std::uint64_t{1} << 20;
 /// Records restored with one read and one write.
 constexpr std::size_t kBatch = 200;
 
@@ -88,8 +86,8 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
             co_return Error{ErrorCode::unavailable, "no store answers", 1000, 0};
         }
         auto record = std::make_shared<UserRecord>(*record_from(answer.profile));
-        raise(record->presence.own_version, {floor_now() + kLostStep});
-        raise(record->presence.shown_version, {floor_now() + kLostStep});
+        raise(record->presence.own_version, {floor_now() + rules::kIncarnationStep});
+        raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
     }
     users_.at(slot).ahead = true;
@@ -130,15 +128,15 @@ void PresenceService::reconcile(SlotId slot, const UserRecordRef& before) {
         } else if (before) {
             const auto held = std::ranges::find(before->sessions, local.id, &Session::id);
             if (held != before->sessions.end()) {
-                orphan(local_id, *held);
+                orphan(local_id, *held, parts_.clock.now());
             }
         }
     }
 }
 
-void PresenceService::orphan(SlotId local_id, const Session& session) {
+void PresenceService::orphan(SlotId local_id, const Session& session, MonoTime since) {
     sessions_.at(local_id).orphaned = true;
-    orphans_.push_back({local_id, session, parts_.clock.now()});
+    orphans_.push_back({local_id, session, since});
     ++parts_.counters.orphaned;
 }
 
@@ -212,20 +210,17 @@ Detached PresenceService::rejoin(SlotId local_id, Session session) {
 void PresenceService::renamed(MonoTime last_vouched) {
     users_.for_each([&](SlotId, User& user) {
         for (const SlotId local_id : user.sessions) {
-            LocalSession& local = sessions_.at(local_id);
+            const LocalSession& local = sessions_.at(local_id);
             if (local.orphaned || local.ending || !user.record) {
                 continue;
             }
             const auto held = std::ranges::find(user.record->sessions, local.id, &Session::id);
             if (held != user.record->sessions.end()) {
-                local.orphaned = true;
-                orphans_.push_back({local_id, *held, last_vouched});
-                ++parts_.counters.orphaned;
+                orphan(local_id, *held, last_vouched);
             }
         }
-        user.loaded = false;
-        user.ahead = user.untold =
-            false;  // Thought while nobody listened: the others have settled it.
+        // What was thought while nobody listened is void: the others have settled it.
+        user.loaded = user.ahead = user.untold = false;
     });
 }
 
@@ -264,15 +259,13 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool
             User* const user = slot ? users_.get(slot) : nullptr;
             if (user != nullptr && user->record && lost && !user->ahead) {
                 auto raised = std::make_shared<UserRecord>(*user->record);
-                raise(raised->presence.own_version,
-                      {raised->presence.own_version.value + kLostStep});
-                raise(raised->presence.shown_version,
-                      {raised->presence.shown_version.value + kLostStep});
+                raised->presence.own_version.value += rules::kIncarnationStep;
+                raised->presence.shown_version.value += rules::kIncarnationStep;
                 user->record = std::move(raised);
                 user->ahead = true;
             }
         }
-        ManyChange nothing = [](const User&, Draft&) {};
+        Change nothing = [](Draft&) {};
         Result<bool> settled =
             co_await settle_many(std::move(batch), Cause::assertion, std::move(nothing));
         if (!settled) {
@@ -284,20 +277,13 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool
 
 Task<Result<bool>> PresenceService::settle_death(std::vector<UserId> users, NodeId node,
                                                  WallTime died_at) {
-    const WallTime grace_until = died_at + parts_.config.heartbeat.grace;
-    ManyChange edit = [this, node, died_at, grace_until](const User&, Draft& draft) {
+    Change edit = [this, node, died_at](Draft& draft) {
         const WallTime now = parts_.clock.wall_now();
         std::erase_if(draft.sessions, [&](Session& session) {
             if (session.node != node) {
                 return false;
             }
-            if (!session.grace_until) {
-                // One that lives by HTTP keeps its ttl: it may be beaten on any node.
-                session.closed_at = session.beats_until
-                                        ? *session.beats_until - parts_.config.heartbeat.ttl
-                                        : died_at;
-                session.grace_until = session.beats_until.value_or(grace_until);
-            }
+            session = left_by(std::move(session), died_at, parts_.config.heartbeat);
             if (*session.grace_until > now) {
                 return false;
             }

@@ -40,14 +40,14 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
         return record;
     }
     const WallTime now = clock_.wall_now();
+    /// Of those whose node is dead, the ones that the sweep ends, if it has not already.
     const auto is_over = [&](const Session& session) {
         const std::optional<WallTime> died_at = nodes_.died_at(session.node);
-        if (died_at && session.beats_until) {
-            return now >= *session.beats_until;
+        if (!died_at) {
+            return false;
         }
-        return died_at &&
-               now >= std::max(session.grace_until.value_or(WallTime{}),
-                               *died_at + std::max(config_.cluster.lease, config_.heartbeat.grace));
+        const bool swept = session.beats_until || now >= *died_at + config_.death_patience();
+        return swept && now >= *left_by(session, *died_at, config_.heartbeat).grace_until;
     };
     if (std::ranges::none_of(record->sessions, is_over)) {
         return record;
@@ -57,10 +57,8 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
     std::erase_if(living->sessions, [&](const Session& session) {
         const bool over = is_over(session);
         if (over && session.counts) {
-            const WallTime alone = session.beats_until
-                                       ? *session.beats_until - config_.heartbeat.ttl
-                                       : *nodes_.died_at(session.node);
-            sign = std::max(sign, session.grace_until ? session.closed_at : alone);
+            const WallTime died_at = *nodes_.died_at(session.node);
+            sign = std::max(sign, left_by(session, died_at, config_.heartbeat).closed_at);
         }
         return over;
     });
