@@ -65,6 +65,7 @@ describe('join', () => {
     await b.join(name);
     await o.when(() => o.rooms.get(name).count === 3, 'one more');
     assert.equal(q.received.filter((r) => r.message.type === 'roomUpdate').length, 0);
+    await a.when(() => a.rooms.get(name).count === 3, 'the same for who is in it');
     assert.deepEqual(a.inRoom(name), [a.user, b.user, q.user].sort());
   });
 
