@@ -44,12 +44,21 @@ def read_file(path):
         name = " ".join(filter(None, (case.get("classname"), case.get("name"))))
         status = case.get("status", "")
         if case.find("failure") is not None or case.find("error") is not None or status == "fail":
-            found.failed.append(f"{path.stem}: {name}")
+            found.failed.append(f"{path.stem}: {name}{reason_of(case)}")
         elif case.find("skipped") is not None or status in ("notrun", "disabled"):
             found.skipped += 1
         else:
             found.passed += 1
     return found
+
+
+def reason_of(case):
+    """What a failed case says of itself, cut to one short line; empty if it says nothing."""
+    for failure in (*case.findall("failure"), *case.findall("error")):
+        said = " ".join((failure.get("message") or failure.text or "").split())
+        if said:
+            return f": {said[:200]}"
+    return ""
 
 
 def main(arguments):

@@ -54,6 +54,11 @@ class SumTestsTest(unittest.TestCase):
         code, lines = self.run_on({"v.xml": VITEST}, "--at-least-one-failure", "1")
         self.assertEqual((code, lines[-1]), (1, "1 passed, 1 failed"))
 
+    def test_what_a_failure_says_is_told_on_one_short_line(self):
+        said = '<testcase name="x" classname="c"><failure message="%s"/></testcase>'
+        _, lines = self.run_on({"v.xml": said % ("two\nlines " + 300 * "y")})
+        self.assertEqual(lines[-2], "FAILED v: c x: two lines " + 190 * "y")
+
     def test_a_runner_that_crashed_is_recorded(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "crashed.xml"
