@@ -141,6 +141,9 @@ void PresenceService::orphan(SlotId local_id, const Session& session, MonoTime s
 }
 
 void PresenceService::look_for_returns() {
+    if (!parts_.nodes.vouches(parts_.clock.now())) {
+        return;  // Whether they live elsewhere by now, only the store can tell.
+    }
     std::erase_if(orphans_, [&](Orphan& one) {
         LocalSession* const local = sessions_.find(one.local);
         if (local == nullptr || local->ending || !local->orphaned) {

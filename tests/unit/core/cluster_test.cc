@@ -236,6 +236,29 @@ TEST(Cluster, ANodeThatSleptThroughItsDeathComesBackUnderAnotherNameAndHarmsNobo
     EXPECT_EQ(cluster.record("ann")->sessions.front().node, cluster.node(0).member.self());
 }
 
+TEST(Cluster, ANodeThatWakesWhileTheStoreIsSlowHarmsNobodyEither) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");  // Stays, and beats.
+    const auto cid = cluster.connect(cluster.node(0), "cid");  // Moves while its node sleeps.
+    cluster.watch(bob, {"ann", "cid"});
+    cluster.pause(cluster.node(0));
+    cluster.run(5s);
+    const auto moved = cluster.connect(cluster.node(1), "cid", cid);
+    cluster.run(40s);
+    cluster.sessions.faults().set_delay(900ms);
+    cluster.go_on(cluster.node(0));
+    cluster.run(10s);
+    cluster.sessions.faults().set_delay(0ms);
+    cluster.run(60s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline, online}));
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "cid"), std::vector<Status>{});
+    EXPECT_EQ(cluster.connection(cid).ended, EndReason::replaced);
+    EXPECT_FALSE(cluster.connection(moved).ended);
+    EXPECT_EQ(cluster.record("ann")->sessions.front().node, cluster.node(0).member.self());
+    EXPECT_EQ(cluster.record("cid")->sessions.front().node, cluster.node(1).member.self());
+}
+
 // --- Lost records --------------------------------------------------------------------------------
 
 TEST(Cluster, FO_006_ASingleLostRecordIsRestoredWithinAnInterval) {
