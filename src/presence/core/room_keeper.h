@@ -72,7 +72,7 @@ public:
         CoreCounters& counters;
         std::size_t threads = 1;
     };
-    explicit RoomKeeper(Parts parts) : parts_(std::move(parts)) {}
+    explicit RoomKeeper(Parts parts) : parts_(parts) {}
 
     /// The node's limits are shared out among so many threads.
     void share_limits(std::size_t threads) { parts_.threads = threads; }

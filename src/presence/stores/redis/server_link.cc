@@ -139,17 +139,17 @@ void ServerLink::on_closed(const std::string& why) {
     give_up(why);
 }
 
-void ServerLink::give_up(const std::string& why) {
-    const std::string reason = why;  // It may live in what is dropped now.
+// By value: what is given may live in what is dropped here.
+void ServerLink::give_up(std::string why) {
     parts_.thread.cancel(std::exchange(greeting_over_, {}));
     wire_.reset();
-    trouble_ = reason;
+    trouble_ = std::move(why);
     const bool was_ready = std::exchange(state_, State::opening) == State::ready;
     if (!was_ready) {
         state_ = State::down;
     }
     try_later();
-    on_lost(reason);
+    on_lost(trouble_);
 }
 
 void ServerLink::try_later() {

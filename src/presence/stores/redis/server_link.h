@@ -81,7 +81,7 @@ private:
     void on_closed(const std::string& why) override;
     void connect();
     void greet(ReplyView reply);
-    void give_up(const std::string& why);
+    void give_up(std::string why);
     void try_later();
 
     LinkParts parts_;
