@@ -1,9 +1,8 @@
 #include "presence/app/config.h"
 
-#include "presence/app/config_keys.h"
+#include "presence/app/config_fields.h"
 #include "presence/app/config_values.h"
 #include "presence/app/webhook_config.h"
-#include "presence/stores/postgres/connection.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -18,13 +17,9 @@ namespace presence::app {
 
 namespace {
 
-Error wrong(std::string message) {
-    return {ErrorCode::bad_request, std::move(message), 0, 0};
-}
-
 Error unknown_key(std::string_view name) {
     const std::string_view nearest = nearest_key(name);
-    return wrong(
+    return wrong_value(
         nearest.empty()
             ? fmt::format("{} is no known key; `presenced config` lists all", log::quoted(name, 80))
             : fmt::format("{} is no known key; did you mean {}?", log::quoted(name, 80), nearest));
@@ -39,7 +34,8 @@ Result<bool> apply(Config& config, std::string_view name, const ConfigValue& val
     if (!set) {
         const std::string shown =
             key->secret ? std::string("its value") : fmt::format("{}", fmt::join(value, ","));
-        return wrong(fmt::format("{}: {} {}", name, log::quoted(shown, 80), set.error().message));
+        return wrong_value(
+            fmt::format("{}: {} {}", name, log::quoted(shown, 80), set.error().message));
     }
     return true;
 }
@@ -71,7 +67,7 @@ Result<std::string> as_text(const toml::node& node) {
     if (const auto flag = node.value_exact<bool>()) {
         return std::string(*flag ? "true" : "false");
     }
-    return wrong("is of no type that a key takes");
+    return wrong_value("is of no type that a key takes");
 }
 
 Result<bool> apply_table(Config& config, const toml::table& table, const std::string& prefix) {
@@ -89,14 +85,14 @@ Result<bool> apply_table(Config& config, const toml::table& table, const std::st
             for (const toml::node& item : *array) {
                 Result<std::string> text = as_text(item);
                 if (!text) {
-                    return wrong(full + " " + text.error().message);
+                    return wrong_value(full + " " + text.error().message);
                 }
                 value.push_back(std::move(*text));
             }
         } else {
             Result<std::string> text = as_text(node);
             if (!text) {
-                return wrong(full + " " + text.error().message);
+                return wrong_value(full + " " + text.error().message);
             }
             value.push_back(std::move(*text));
         }
@@ -113,8 +109,8 @@ Result<bool> apply_file(Config& config, const std::string& path) {
         const toml::table table = toml::parse_file(path);
         return apply_table(config, table, "");
     } catch (const toml::parse_error& error) {
-        return wrong(fmt::format("{}: line {}: {}", path, error.source().begin.line,
-                                 std::string(error.description())));
+        return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line,
+                                       std::string(error.description())));
     }
 }
 
@@ -139,8 +135,9 @@ Result<bool> apply_profile(Config& config) {
     } else if (config.profile == "collaboration") {
         config.node.core.heartbeat = {Millis{15'000}, Millis{55'000}, Millis{5'000}};
     } else {
-        return wrong(fmt::format("heartbeat.profile: {} is none of default, mobile, collaboration",
-                                 log::quoted(config.profile, 80)));
+        return wrong_value(
+            fmt::format("heartbeat.profile: {} is none of default, mobile, collaboration",
+                        log::quoted(config.profile, 80)));
     }
     return true;
 }
@@ -165,13 +162,13 @@ Result<bool> apply_all(Config& config, const ConfigSources& sources) {
         const std::string key = key_of_variable(name);
         Result<bool> applied = apply(config, key, split(key, value));
         if (!applied) {
-            return wrong(fmt::format("PRESENCED_{}: {}", name, applied.error().message));
+            return wrong_value(fmt::format("PRESENCED_{}: {}", name, applied.error().message));
         }
     }
     for (const std::string& set : sources.sets) {
         const std::size_t equals = set.find('=');
         if (equals == std::string::npos) {
-            return wrong(
+            return wrong_value(
                 fmt::format("--set {} is not of the form key=value", log::quoted(set, 80)));
         }
         const std::string key = set.substr(0, equals);
@@ -179,76 +176,6 @@ Result<bool> apply_all(Config& config, const ConfigSources& sources) {
         if (!applied) {
             return applied;
         }
-    }
-    return true;
-}
-
-Result<bool> is_loopback(std::string_view listen) {
-    const std::string_view host = listen.substr(0, listen.rfind(':'));
-    const bool is_number = host.find_first_not_of("0123456789.") == std::string_view::npos;
-    if ((host.starts_with("127.") && is_number) || host == "[::1]") {
-        return true;
-    }
-    return wrong(
-        fmt::format("listen is {}, but --dev serves on loopback only", log::quoted(listen, 80)));
-}
-
-/// An origin as browsers send it: scheme, host and maybe a port, in small letters.
-bool is_origin(std::string_view text) {
-    const std::size_t colon = text.find("://");
-    if (colon == 0 || colon == std::string_view::npos) {
-        return false;
-    }
-    const std::string_view host = text.substr(colon + 3);
-    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]+";
-    return !host.empty() && host.find_first_not_of(kAllowed) == std::string_view::npos &&
-           text.substr(0, colon).find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
-Result<bool> check_origins(const Config& config) {
-    for (const std::string& origin : config.node.allowed_origins) {
-        if (origin == "*" && !config.node.auth_cookie.empty()) {
-            return wrong(
-                "auth.allowed_origins is *, which auth.cookie forbids: any page could act "
-                "as its visitor; name the origins");
-        }
-        if (origin != "*" && !is_origin(origin)) {
-            return wrong(
-                fmt::format("auth.allowed_origins: {} is no origin like "
-                            "https://example.org or http://localhost:5173",
-                            log::quoted(origin, 80)));
-        }
-    }
-    return true;
-}
-
-/// A cookie's name is a token of HTTP (RFC 6265).
-Result<bool> check_cookie(const Config& config) {
-    const std::string& name = config.node.auth_cookie;
-    const bool is_token = std::ranges::all_of(name, [](char c) {
-        return c > ' ' && c < '\x7f' &&
-               std::string_view("()<>@,;:\\\"/[]?={}").find(c) == std::string_view::npos;
-    });
-    return is_token ? Result<bool>(true)
-                    : wrong(fmt::format("auth.cookie: {} is no name of a cookie",
-                                        log::quoted(name, 80)));
-}
-
-bool is_postgres(std::string_view url) {
-    return url.starts_with("postgres");
-}
-
-Result<bool> check_database(const Config& config) {
-    const std::string& url = config.database_url;
-    if (is_postgres(url)) {
-        Result<bool> checked = postgres::check_url(url);
-        if (!checked) {
-            return wrong("database.url " + checked.error().message);
-        }
-        return true;
-    }
-    if (url != "memory:" && (!url.starts_with("sqlite:") || url == "sqlite:")) {
-        return wrong("database.url is none of sqlite:FILE, postgresql://USER@HOST/NAME, memory:");
     }
     return true;
 }
@@ -261,7 +188,7 @@ void place_files(Config& config) {
     if (config.database_url.starts_with(kSqlite)) {
         const std::filesystem::path file = config.database_url.substr(kSqlite.size());
         node.database_path = (file.is_absolute() ? file : folder / file).string();
-    } else if (is_postgres(config.database_url)) {
+    } else if (config.database_url.starts_with("postgres")) {
         node.postgres_url = config.database_url;
         node.database_path = (folder / "journal.db").string();
     }
@@ -270,78 +197,10 @@ void place_files(Config& config) {
     }
 }
 
-Result<bool> check_log(const Config& config) {
-    constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
-    if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
-        return wrong(fmt::format("log.level: {} is none of debug, info, warning, error, off",
-                                 log::quoted(config.log_level, 80)));
-    }
-    if (config.log_format != "text" && config.log_format != "json") {
-        return wrong(fmt::format("log.format: {} is neither text nor json",
-                                 log::quoted(config.log_format, 80)));
-    }
-    return true;
-}
-
 }  // namespace
 
 std::size_t default_threads() {
     return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 64);
-}
-
-Result<bool> validate(const Config& config) {
-    Result<bool> heartbeat = config.node.core.heartbeat.validate();
-    if (!heartbeat) {
-        return heartbeat;
-    }
-    const NodeConfig& node = config.node;
-    if (node.core.presence.idle_after < Millis{1'000}) {
-        return wrong(fmt::format("presence.idle_after is {}, least is 1s",
-                                 show_duration(node.core.presence.idle_after)));
-    }
-    if (node.auth.leeway > Millis{60'000}) {
-        return wrong(
-            fmt::format("auth.leeway is {}, most is 60s", show_duration(node.auth.leeway)));
-    }
-    if (node.auth.secrets.empty() && node.auth.public_keys.empty() && node.auth.jwks.empty()) {
-        return wrong(
-            "auth.secret, auth.public_keys and auth.jwks are all empty: no token could "
-            "ever be checked; set one of them, or start with --dev");
-    }
-    if (config.dev) {
-        Result<bool> loopback = is_loopback(node.listen);
-        if (!loopback) {
-            return loopback;
-        }
-    } else if (std::ranges::find(node.auth.secrets, "dev") != node.auth.secrets.end() ||
-               std::ranges::find(node.api_keys, "dev") != node.api_keys.end()) {
-        return wrong("auth.secret or auth.api_keys is the word dev, which everybody knows");
-    }
-    if (node.tls_certificate.empty() != node.tls_key.empty()) {
-        return wrong("tls.certificate and tls.key go together: one of them is empty");
-    }
-    if (config.store_url != "memory:" && !redis::is_redis_url(config.store_url)) {
-        return wrong(
-            "store.url is neither memory: nor a URL of redis, rediss, redis-cluster or "
-            "rediss-cluster");
-    }
-    Result<bool> database = check_database(config);
-    if (!database) {
-        return database;
-    }
-    if (node.limits.hello_bytes > node.limits.message_bytes) {
-        return wrong(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
-                                 node.limits.hello_bytes, node.limits.message_bytes));
-    }
-    Result<bool> origins = check_origins(config);
-    if (!origins) {
-        return origins;
-    }
-    Result<bool> cookie = check_cookie(config);
-    if (!cookie) {
-        return cookie;
-    }
-    return check_log(config);
 }
 
 Result<Config> load_config(const ConfigSources& sources) {
@@ -369,7 +228,7 @@ Result<Config> load_config(const ConfigSources& sources) {
     }
     config.node.demo = sources.demo;
     if (sources.demo && !sources.dev) {
-        return wrong("--demo hands out tokens to anybody, so it needs --dev");
+        return wrong_value("--demo hands out tokens to anybody, so it needs --dev");
     }
     if (!config.node.auth.secrets.empty()) {
         config.node.demo_secret = config.node.auth.secrets.front();
@@ -382,7 +241,7 @@ Result<Config> load_config(const ConfigSources& sources) {
     if (redis::is_redis_url(config.store_url)) {
         Result<redis::RedisConfig> shared = redis::parse_redis_url(config.store_url);
         if (!shared) {
-            return wrong("store.url: " + shared.error().message);
+            return wrong_value("store.url: " + shared.error().message);
         }
         config.node.redis = std::move(*shared);
     }

@@ -54,6 +54,31 @@ void Node::State::start_webhooks() {
 }
 
 void Node::State::build_workers() {
+    build_loops();
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        build_shard(i);
+    }
+    start_webhooks();
+    shards->connect_rooms();
+    std::vector<gateway::Gateway*> gateways;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        build_gateway(i);
+        gateways.push_back(workers[i]->gateway.get());
+    }
+    if (shared) {
+        cluster = std::make_unique<NodeCluster>(NodeCluster::Parts{
+            *shared, *workers[0]->loop, clock, workers[0]->random, *shards, config.core, gateways});
+    }
+    const auto strangers = std::make_shared<net::Strangers>();
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        build_door(i, gateways, strangers);
+    }
+    for (const auto& worker : workers) {
+        worker->thread = std::thread([loop = worker->loop.get()] { loop->run(); });
+    }
+}
+
+void Node::State::build_loops() {
     std::vector<Scheduler*> threads;
     for (std::size_t i = 0; i < config.threads; ++i) {
         workers.push_back(std::make_unique<Worker>());
@@ -72,69 +97,61 @@ void Node::State::build_workers() {
     journal = durable.journal_on(first, shared == nullptr);
     journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, workers[0]->limits,
                                                      journal_counters);
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-        Worker& worker = *workers[i];
-        PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
-        if (shared) {
-            worker.sessions = shared->sessions(*worker.loop);
-        } else {
-            worker.sessions =
-                std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
-        }
-        worker.profiles = durable.profiles_on(*worker.loop);
-        worker.spool = durable.spool_on(*worker.loop);
-        worker.thread_journal =
-            std::make_unique<ThreadJournal>(*worker.loop, first, *journal_writer, worker.limits);
-        worker.outbox = durable.outbox_on(*worker.loop);
-        worker.webhooks = std::make_unique<WebhookWriter>(
-            *worker.loop, worker.random, *worker.outbox, &protocol::encode_webhook_event,
-            worker.limits, worker.webhook_counters);
-        worker.shard = std::make_unique<Shard>(
-            ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles,
-                       endpoint, worker.thread_journal.get(), config.core, worker.limits,
-                       worker.spool.get(), worker.webhooks.get()});
-        shards->all.push_back(worker.shard.get());
-    }
-    start_webhooks();
-    shards->connect_rooms();
-    const auto strangers = std::make_shared<net::Strangers>();
-    std::vector<gateway::Gateway*> gateways;
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-        Worker& worker = *workers[i];
-        worker.gateway = std::make_unique<gateway::Gateway>(gateway::GatewayParts{
-            i, *worker.loop, clock, worker.random, *worker.shard, shards->homes, *tokens,
-            &auth::hash_resume_secret, config.core, worker.limits});
-        gateways.push_back(worker.gateway.get());
-    }
+}
+
+void Node::State::build_shard(std::size_t i) {
+    net::Loop& first = *workers[0]->loop;
+    Worker& worker = *workers[i];
+    PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
     if (shared) {
-        cluster = std::make_unique<NodeCluster>(NodeCluster::Parts{
-            *shared, first, clock, workers[0]->random, *shards, config.core, gateways});
+        worker.sessions = shared->sessions(*worker.loop);
+    } else {
+        worker.sessions =
+            std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
     }
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-        Worker& worker = *workers[i];
-        worker.api = std::make_unique<api::Api>(
-            api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-                          [this](std::string_view key) { return api_keys.load()->matches(key); },
-                          origins, config.core, worker.limits, facts, assets, demo.get(),
-                          config.auth_cookie, sender.get()});
-        worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
-            clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
-        worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
-                                                      net_limits(worker.limits), strangers);
-        worker.gateway->connect(*worker.server, gateways);
-        worker.api->connect(*worker.server);
-        worker.door->connect(*worker.server);
-        gateway::Gateway* const gateway = worker.gateway.get();
-        api::Api* const api = worker.api.get();
-        worker.loop->set_tick(PresenceService::kTick, [gateway, api](const net::Loop::Tick&) {
-            gateway->tick();
-            api->tick();
-        });
-        worker.loop->add_batch_end([gateway] { gateway->flush(); });
-    }
-    for (const auto& worker : workers) {
-        worker->thread = std::thread([loop = worker->loop.get()] { loop->run(); });
-    }
+    worker.profiles = durable.profiles_on(*worker.loop);
+    worker.spool = durable.spool_on(*worker.loop);
+    worker.thread_journal =
+        std::make_unique<ThreadJournal>(*worker.loop, first, *journal_writer, worker.limits);
+    worker.outbox = durable.outbox_on(*worker.loop);
+    worker.webhooks = std::make_unique<WebhookWriter>(*worker.loop, worker.random, *worker.outbox,
+                                                      &protocol::encode_webhook_event,
+                                                      worker.limits, worker.webhook_counters);
+    worker.shard = std::make_unique<Shard>(
+        ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles, endpoint,
+                   worker.thread_journal.get(), config.core, worker.limits, worker.spool.get(),
+                   worker.webhooks.get()});
+    shards->all.push_back(worker.shard.get());
+}
+
+void Node::State::build_gateway(std::size_t i) {
+    Worker& worker = *workers[i];
+    worker.gateway = std::make_unique<gateway::Gateway>(
+        gateway::GatewayParts{i, *worker.loop, clock, worker.random, *worker.shard, shards->homes,
+                              *tokens, &auth::hash_resume_secret, config.core, worker.limits});
+}
+
+void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>& gateways,
+                             const std::shared_ptr<net::Strangers>& strangers) {
+    Worker& worker = *workers[i];
+    worker.api = std::make_unique<api::Api>(api::ApiParts{
+        i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+        [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
+        config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie, sender.get()});
+    worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
+        clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
+    worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
+                                                  net_limits(worker.limits), strangers);
+    worker.gateway->connect(*worker.server, gateways);
+    worker.api->connect(*worker.server);
+    worker.door->connect(*worker.server);
+    gateway::Gateway* const gateway = worker.gateway.get();
+    api::Api* const api = worker.api.get();
+    worker.loop->set_tick(PresenceService::kTick, [gateway, api](const net::Loop::Tick&) {
+        gateway->tick();
+        api->tick();
+    });
+    worker.loop->add_batch_end([gateway] { gateway->flush(); });
 }
 
 }  // namespace presence::app

@@ -119,6 +119,11 @@ struct Node::State {
 
     Result<bool> open_stores();
     void build_workers();
+    void build_loops();
+    void build_shard(std::size_t index);
+    void build_gateway(std::size_t index);
+    void build_door(std::size_t index, const std::vector<gateway::Gateway*>& gateways,
+                    const std::shared_ptr<net::Strangers>& strangers);
     Result<bool> bring_back();
     void start_drainer();
     void start_webhooks();
