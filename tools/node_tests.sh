@@ -8,13 +8,15 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 recorded=$here/recorded.sh
 prefix=$2
+most_ms=240000
+[[ ${PRESENCED_LONG:-} != 1 ]] || most_ms=900000
 cd "$1" || exit 1
 
 run_file() {
     local file=$1 results
     results=$prefix-$(basename "${file%.*js}").xml
     rm -f "${results%.xml}"*.xml
-    "$recorded" "$results" node --test --test-timeout=240000 \
+    "$recorded" "$results" node --test --test-timeout=$most_ms \
         --test-reporter=spec --test-reporter-destination=stdout \
         --test-reporter=junit --test-reporter-destination="$results" "$file" </dev/null
 }
@@ -37,7 +39,7 @@ printf '\n== node --test: %s, %s files\n' "$1" "${#files[@]}" >&2
 failures=$(mktemp)
 trap 'rm -f "$failures"' EXIT
 export -f run_aside run_file
-export recorded prefix failures
+export recorded prefix failures most_ms
 printf '%s\0' "${files[@]}" | xargs -0 -r -n 1 -P 2 bash -c 'run_aside "$1"' run_aside
 
 code=0

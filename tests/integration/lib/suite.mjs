@@ -3,6 +3,9 @@ import { after, afterEach, before } from 'node:test';
 import { endClients } from './client.mjs';
 import { startServer } from './server.mjs';
 
+/** Whether tests may take minutes: `./dev test --all` says so. Else they are cut down. */
+export const long = process.env.PRESENCED_LONG === '1';
+
 /** Starts one server for all tests of a file; gives a holder whose `server` is set by then. */
 export function withServer(options = {}) {
   const holder = {};
