@@ -47,7 +47,7 @@ export class ActivityTracker {
   }
 
   /** Shares input with the other tabs; `open` gives the way to them, nothing ends it. */
-  share(open: ((heard: () => void) => Channel | undefined) | undefined): void {
+  share(open?: (heard: () => void) => Channel | undefined): void {
     this.#channel?.close();
     this.#channel = open?.(() => this.#noteInput(false));
     this.#sharedAt = -Infinity;
@@ -60,7 +60,7 @@ export class ActivityTracker {
   }
 
   stop(): void {
-    this.share(undefined);
+    this.share();
     this.#timer.stop();
     for (const name of INPUT_EVENTS) {
       this.#options.target.removeEventListener(name, this.#heard, LISTEN_OPTIONS);

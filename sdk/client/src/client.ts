@@ -1,13 +1,14 @@
 import { ActivityTracker } from "./activity.js";
 import { checkIds } from "./bounds.js";
-import { systemClock, Timer, type Clock } from "./clock.js";
+import { systemClock, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
 import { Emitter } from "./emitter.js";
 import { pageEnvironment, type Environment } from "./environment.js";
 import { freeze, isSame } from "./frozen.js";
+import { Known } from "./known.js";
 import { Link, type ConnectionStatus } from "./link.js";
 import type { ClientEvents, ClientOptions } from "./options.js";
-import { PresenceMap, type UserListener } from "./presence_map.js";
+import type { UserListener } from "./presence_map.js";
 import type {
   Activity,
   ClientRequest,
@@ -24,18 +25,13 @@ import type {
   WirePresence,
 } from "./protocol.js";
 import { errorOf } from "./requests.js";
-import { joinList, Rooms } from "./rooms.js";
 import { makeServerClock, type ServerClock } from "./server_clock.js";
-import type { Asker, Subscriptions } from "./subscriptions.js";
+import { settled } from "./settled.js";
 import { TokenSource } from "./token_source.js";
-import { Typing } from "./typing.js";
-import { makeBatch, type Batch } from "./views.js";
-import { watchList } from "./watch_list.js";
 import { webSocketTransport } from "./web_socket_transport.js";
 
 const IDLE_AFTER_MS = 5 * 60_000;
 const BATCH_MS = 200;
-const CONNECTED_WITHIN_MS = 15_000;
 
 /** A client of one presence server, for one user at a time. */
 export class PresenceClient {
@@ -43,16 +39,9 @@ export class PresenceClient {
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #emitter = new Emitter<ClientEvents>();
-  readonly #batch: Batch;
   readonly #link: Link;
-  readonly #map: PresenceMap;
-  readonly #watches: Subscriptions;
-  readonly #rooms: Rooms;
-  readonly #joins: Subscriptions<JoinOptions>;
-  readonly #typing: Typing;
+  readonly #known: Known;
   readonly #serverClock: ServerClock;
-  /** Runs while the link is down; at its end nothing that was known may be shown any more. */
-  readonly #ttlTimer: Timer;
   readonly #tracker: ActivityTracker | undefined;
   readonly #unlisten: () => void;
   #activity: Activity | undefined;
@@ -71,30 +60,19 @@ export class PresenceClient {
     this.#clock = clock;
     this.#environment = environment;
     this.#serverClock = makeServerClock(clock);
-    this.#batch = makeBatch(clock, options.batchMs ?? BATCH_MS);
-    this.#ttlTimer = new Timer(clock);
     this.#link = this.#makeLink();
-    const asker: Asker = {
-      clock,
-      limits: () => (this.#session as Welcome).limits,
-      ask: (request, handler) => this.#link.ask(request, handler),
-      report: (error) => this.#report(error),
-    };
-    this.#watches = watchList(asker, () => this.#map);
-    this.#joins = joinList(asker, () => this.#rooms);
-    this.#map = new PresenceMap(
-      clock,
+    this.#known = new Known(
+      {
+        clock,
+        limits: () => (this.#session as Welcome).limits,
+        ask: (request, handler) => this.#link.ask(request, handler),
+        tell: (request) => this.#link.tell(request),
+        report: (error) => this.#report(error),
+      },
       this.#serverClock,
-      this.#batch,
-      (userId) => this.#watches.isWanted(userId),
-      (changed) => this.#emitter.emit("presence", changed),
+      options.batchMs ?? BATCH_MS,
+      this.#emitter,
     );
-    this.#rooms = new Rooms(
-      this.#batch,
-      (room) => this.#joins.isWanted(room),
-      (changed) => this.#emitter.emit("room", changed),
-    );
-    this.#typing = new Typing(clock, this.#batch, (request) => this.#link.tell(request));
     if (options.idleAfterMs !== false && environment.inputTarget) {
       this.#activity = "active";
       this.#tracker = new ActivityTracker(clock, {
@@ -146,7 +124,8 @@ export class PresenceClient {
   /** Ends this device's session now. Forgets token, session, watches, rooms and what was seen. */
   signOut(): void {
     this.#link.signOut();
-    this.#forgetUser();
+    this.#known.clear();
+    this.#sessionStatus = undefined;
     this.#session = undefined;
   }
 
@@ -157,11 +136,7 @@ export class PresenceClient {
       this.#unlisten();
       this.#tracker?.stop();
       this.#link.stop("destroyed");
-      this.#forgetUser();
-      this.#batch.stop();
-      this.#map.views.stop();
-      this.#rooms.views.stop();
-      this.#typing.stop();
+      this.#known.stop();
       this.#emitter.clear();
     }
   }
@@ -193,17 +168,17 @@ export class PresenceClient {
     this.#checkAlive();
     const ids = typeof userIds === "string" ? [userIds] : [...userIds];
     checkIds(ids);
-    return this.#watches.add(ids, undefined);
+    return this.#known.watches.add(ids, undefined);
   }
 
   /** What is known of a user now: frozen, and the same object until something in it changes. */
   presence(userId: string): UserPresence {
-    return this.#map.views.get(userId);
+    return this.#known.userStore.views.get(userId);
   }
 
   /** Hears of one user. Does not watch. */
   subscribeUser(userId: string, listener: UserListener): () => void {
-    return this.#map.views.subscribe(userId, listener);
+    return this.#known.userStore.views.subscribe(userId, listener);
   }
 
   /** One look without a watch. */
@@ -220,28 +195,28 @@ export class PresenceClient {
    */
   join(room: string, options: JoinOptions = {}): () => void {
     this.#checkAlive();
-    return this.#joins.add([room], { ...options });
+    return this.#known.joins.add([room], { ...options });
   }
 
   /** What is known of a joined room: frozen, and the same object until something in it changes. */
   room(room: string): RoomView {
-    return this.#rooms.views.get(room);
+    return this.#known.roomStore.views.get(room);
   }
 
   /** Hears of one room. Does not join. */
   subscribeRoom(room: string, listener: (room: RoomView) => void): () => void {
-    return this.#rooms.views.subscribe(room, listener);
+    return this.#known.roomStore.views.subscribe(room, listener);
   }
 
   // --- Signals ---
 
   /** Who is typing in a room, or to this user: `{ userId }` names who types. */
   typing(to: Target): readonly string[] {
-    return this.#typing.get(to);
+    return this.#known.typists.get(to);
   }
 
   subscribeTyping(to: Target, listener: (userIds: readonly string[]) => void): () => void {
-    return this.#typing.subscribe(to, listener);
+    return this.#known.typists.subscribe(to, listener);
   }
 
   /**
@@ -250,7 +225,7 @@ export class PresenceClient {
    */
   setTyping(to: Target, isTyping = true): void {
     if (this.#link.isReady) {
-      this.#typing.set(to, isTyping);
+      this.#known.typists.set(to, isTyping);
     }
   }
 
@@ -327,31 +302,26 @@ export class PresenceClient {
         status: (status) => this.#statusChanged(status),
         ready: (welcome) => this.#welcomed(welcome),
         message: (message) => this.#received(message),
-        doubted: () => this.#map.doubt(true),
-        answered: () => this.#map.doubt(false),
+        doubted: () => this.#known.userStore.doubt(true),
+        answered: () => this.#known.userStore.doubt(false),
         error: (error) => this.#report(error),
       },
     );
   }
 
   #welcomed(welcome: Welcome): void {
-    if (this.#session !== undefined && this.#session.userId !== welcome.userId) {
-      // Another user's token: nothing of what the former one saw may be shown.
-      this.#map.clear();
-      this.#rooms.clear();
+    if (this.#session?.userId !== welcome.userId) {
+      this.#known.forgetSeen();
       this.#sessionStatus = undefined;
     }
     this.#session = welcome;
-    this.#ttlTimer.stop();
-    this.#map.doubt(false);
-    if (!welcome.resumed && this.#sessionStatus !== undefined) {
+    if (!welcome.resumed && this.#sessionStatus) {
       this.#link.tell({ type: "status", ...this.#sessionStatus });
     }
     if (this.#delivery === "paused") {
       this.#link.tell({ type: "delivery", mode: "paused" });
     }
-    this.#watches.connected(welcome.limits);
-    this.#joins.connected(welcome.limits);
+    this.#known.connected(welcome.limits);
     // All tabs of a user are active while one is.
     const channel = `presenced ${this.#options.url} ${welcome.userId}`;
     this.#tracker?.share((heard) => this.#environment.openChannel?.(channel, heard));
@@ -362,43 +332,19 @@ export class PresenceClient {
   #statusChanged(status: ConnectionStatus): void {
     const isReady = status.state === "ready";
     if (!isReady) {
-      this.#watches.disconnected();
-      this.#joins.disconnected();
-    }
-    if (!isReady && this.#wasReady) {
-      this.#tracker?.share(undefined);
-      this.#typing.clear();
-      this.#map.linkDown();
-      this.#rooms.linkDown();
-      this.#ttlTimer.start((this.#session as Welcome).heartbeat.ttlMs, () => {
-        this.#map.tooOld();
-        this.#rooms.tooOld();
-      });
+      this.#known.disconnected();
+      if (this.#wasReady) {
+        this.#tracker?.share();
+        this.#known.linkDown((this.#session as Welcome).heartbeat.ttlMs);
+      }
     }
     this.#wasReady = isReady;
     this.#emitter.emit("connection", status);
   }
 
   #received(message: ServerMessage): void {
+    this.#known.hear(message, this.#session?.userId);
     switch (message.type) {
-      case "update":
-        this.#map.applyUpdate(message.users);
-        this.#rooms.watched(message.users);
-        break;
-      case "room":
-        this.#rooms.take(message);
-        break;
-      case "roomUpdate":
-        this.#rooms.update(message);
-        this.#typing.left(message.room, message.left);
-        break;
-      case "signal":
-        // Another device of the same person is nobody else who types.
-        if (message.from !== this.#session?.userId) {
-          this.#typing.received(message);
-        }
-        this.#emitter.emit("signal", freeze(message));
-        break;
       case "health":
         this.#setHealth({ store: message.store, since: message.since });
         break;
@@ -431,22 +377,9 @@ export class PresenceClient {
   async #ask(request: ClientRequest): Promise<ServerMessage> {
     this.#checkAlive();
     if (this.#link.status.state === "connecting") {
-      await this.#connected();
+      await settled(this.#clock, this.#emitter);
     }
     return new Promise((answered, failed) => this.#link.ask(request, { answered, failed }));
-  }
-
-  #connected(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = new Timer(this.#clock);
-      const done = () => {
-        timer.stop();
-        unlisten();
-        resolve();
-      };
-      const unlisten = this.on("connection", ({ state }) => state !== "connecting" && done());
-      timer.start(CONNECTED_WITHIN_MS, done);
-    });
   }
 
   /** A lost connection is told by its state, not as an error of each request on it. */
@@ -464,19 +397,9 @@ export class PresenceClient {
     }
   }
 
-  #forgetUser(): void {
-    this.#ttlTimer.stop();
-    this.#watches.clear();
-    this.#joins.clear();
-    this.#map.clear();
-    this.#rooms.clear();
-    this.#typing.clear();
-    this.#sessionStatus = undefined;
-  }
-
   #checkAlive(): void {
     if (this.#isDestroyed) {
-      throw new PresenceError("stopped", "the client was destroyed");
+      throw new PresenceError("stopped", "destroyed");
     }
   }
 }

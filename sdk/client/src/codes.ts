@@ -33,19 +33,16 @@ export interface ErrorDetails {
 /** Every error that this library gives away. `code` is for programs, `message` for people. */
 export class PresenceError extends Error {
   override readonly name = "PresenceError";
-  readonly code: ErrorCode;
-  readonly temporary: boolean;
-  readonly retryAfterMs: number | undefined;
-  readonly limit: number | undefined;
-  readonly closeCode: number | undefined;
+  declare readonly code: ErrorCode;
+  declare readonly temporary: boolean;
+  declare readonly retryAfterMs: number | undefined;
+  declare readonly limit: number | undefined;
+  declare readonly closeCode: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details);
-    this.code = code;
-    this.temporary = details.temporary ?? false;
-    this.retryAfterMs = details.retryAfterMs;
-    this.limit = details.limit;
-    this.closeCode = details.closeCode;
+    const { temporary = false, retryAfterMs, limit, closeCode } = details;
+    Object.assign(this, { code, temporary, retryAfterMs, limit, closeCode });
   }
 }
 

@@ -3,7 +3,7 @@ import { Timer, type Clock } from "./clock.js";
 import { closeAction, notConnected, PresenceError } from "./codes.js";
 import { Connection } from "./connection.js";
 import type { Environment } from "./environment.js";
-import { isSame } from "./frozen.js";
+import { freeze, isSame } from "./frozen.js";
 import type { ClientRequest, ServerMessage, Welcome } from "./protocol.js";
 import type { AnswerHandler } from "./requests.js";
 import type { ServerClock } from "./server_clock.js";
@@ -74,7 +74,7 @@ export class Link {
   #attempt = 0;
   #isWanted = false;
   #isPutAway = false;
-  #status: ConnectionStatus = Object.freeze({ state: "disconnected" });
+  #status: ConnectionStatus = freeze({ state: "disconnected" });
   #resume: string | undefined;
   #readyAt = Infinity;
   #steadyAfterMs = 0;
@@ -359,7 +359,7 @@ export class Link {
 
   #become(status: ConnectionStatus): void {
     if (!isSame(status, this.#status)) {
-      this.#status = Object.freeze(status);
+      this.#status = freeze(status);
       this.#events.status(this.#status);
     }
   }

@@ -48,7 +48,7 @@ export class PresenceMap extends Store<Held, UserPresence> {
   /** The version to name as known; 0 if what is held is not worth naming. */
   knownVersion(userId: string): number {
     const wire = this.get(userId)?.wire;
-    return wire === undefined || wire.status === "unknown" ? 0 : wire.version;
+    return wire?.status === "unknown" ? 0 : (wire?.version ?? 0);
   }
 
   /** Takes a message without request; equal or newer replaces. */

@@ -13,6 +13,8 @@ export interface Asker {
   /** Of the session; there is one whenever something is asked. */
   limits: () => Limits;
   ask: (request: ClientRequest, handler: AnswerHandler) => void;
+  /** Without an answer. */
+  tell: (request: ClientRequest) => void;
   report: (error: PresenceError) => void;
 }
 

@@ -26,8 +26,9 @@ export class TokenSource {
 
   /** The token to say hello with. `serverNow` in the server's time. */
   current(serverNow: number): Promise<string> {
-    return this.#held !== undefined && this.#held.expiresAt - serverNow > SPARE_MS
-      ? Promise.resolve(this.#held.token)
+    const held = this.#held;
+    return held && held.expiresAt - serverNow > SPARE_MS
+      ? Promise.resolve(held.token)
       : this.fetch(this.#wasRefused ? "refused" : "connect");
   }
 
@@ -39,9 +40,9 @@ export class TokenSource {
   }
 
   /** The server told how long the token lives; only such a token is used again. */
-  accepted(token: string, expiresAt: number | undefined): void {
+  accepted(token: string, expiresAt = 0): void {
     this.#wasRefused = false;
-    this.#held = expiresAt === undefined ? undefined : { token, expiresAt };
+    this.#held = { token, expiresAt };
   }
 
   refused(): void {

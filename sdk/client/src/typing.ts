@@ -1,4 +1,5 @@
 import { Timer, type Clock } from "./clock.js";
+import { freeze } from "./frozen.js";
 import type { ClientRequest, Signal, Target } from "./protocol.js";
 import { Views, type Batch } from "./views.js";
 
@@ -27,7 +28,7 @@ export class Typing {
     this.#send = send;
     this.#views = new Views(
       batch,
-      (key) => Object.freeze([...(this.#typers.get(key)?.keys() ?? [])]),
+      (key) => freeze<readonly string[]>([...(this.#typers.get(key)?.keys() ?? [])]),
       (key) => this.#typers.has(key),
     );
   }
