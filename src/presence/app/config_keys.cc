@@ -28,6 +28,12 @@ constexpr std::array<Word<DegradedShow>, 3> kShows{{
     {"last_known", DegradedShow::last_known},
 }};
 
+constexpr std::array<Word<MetricsAccess>, 3> kMetricsAccess{{
+    {"open", MetricsAccess::open},
+    {"key", MetricsAccess::key},
+    {"off", MetricsAccess::off},
+}};
+
 void add_server_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(
         text("listen", "Address and port; port 0 takes a free one.", PRESENCED_FIELD(node.listen)));
@@ -88,6 +94,9 @@ void add_presence_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.core.privacy.online.audience), kAudiences));
     keys.push_back(choice("privacy.default_last_seen", "The same for last seen.",
                           PRESENCED_FIELD(node.core.privacy.last_seen.audience), kAudiences));
+    keys.push_back(choice("metrics.access",
+                          "Who may read /metrics: open (anybody), key (back ends) or off.",
+                          PRESENCED_FIELD(node.metrics), kMetricsAccess));
     keys.push_back(choice("degraded.show",
                           "What others' users look like while the store is away: unknown, offline "
                           "or last_known.",

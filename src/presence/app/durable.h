@@ -33,6 +33,10 @@ public:
     /// @param keeps  False: sessions outlive the process elsewhere, so nothing is written down.
     [[nodiscard]] std::unique_ptr<SessionJournal> journal_on(Scheduler& home, bool keeps);
 
+    // For metrics; null where there is none.
+    [[nodiscard]] const sqlite::Database* sqlite() const noexcept { return sqlite_.get(); }
+    [[nodiscard]] const postgres::Database* postgres() const noexcept { return postgres_.get(); }
+
     /// Finishes what was handed in, and closes. Blocks.
     void stop();
 

@@ -1,5 +1,6 @@
 #include "presence/app/front_door.h"
 
+#include "presence/api/answers.h"
 #include "presence/api/request_target.h"
 #include "presence/protocol/rest_body.h"
 
@@ -18,6 +19,14 @@ bool is_bearer(std::string_view value) {
     return value.size() > kScheme.size() &&
            std::ranges::equal(value.substr(0, kScheme.size()), kScheme, {},
                               [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+}
+
+bool may_read_metrics(const net::HttpRequest& request, const MetricsDoor& door) {
+    constexpr std::size_t kScheme = 7;
+    const auto authorization = request.header("authorization");
+    return !door.is_key ||
+           (authorization && request.header_count("authorization") == 1 &&
+            is_bearer(*authorization) && door.is_key(authorization->substr(kScheme)));
 }
 
 }  // namespace
@@ -70,9 +79,27 @@ net::HttpResponse FrontDoor::on_bad_request(int status, std::string_view why) {
 void FrontDoor::on_request(net::ConnectionId id, net::HttpRequest& request) {
     if (request.path() == "/v1/connect") {
         on_connect(id, request);
+    } else if (request.path() == "/metrics" && parts_.metrics.page &&
+               (request.method == "GET" || request.method == "HEAD")) {
+        if (may_read_metrics(request, parts_.metrics)) {
+            serve_metrics(id);
+        } else {
+            const Error error{ErrorCode::unauthorized, "a back end's key is needed", 0, 0};
+            server_->respond(id, api::error_answer(error));
+        }
     } else {
         parts_.api.on_request(id, request);
     }
+}
+
+Detached FrontDoor::serve_metrics(net::ConnectionId id) {
+    Task<std::string> writing = parts_.metrics.page();
+    net::HttpResponse response;
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.headers.emplace_back("Cache-Control", "no-store");
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    response.body = co_await writing;
+    server_->respond(id, std::move(response));
 }
 
 void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {

@@ -2,6 +2,7 @@
 
 #include "presence/api/api.h"
 #include "presence/api/origin_check.h"
+#include "presence/base/task.h"
 #include "presence/core/limits.h"
 #include "presence/core/token_bucket.h"
 #include "presence/gateway/gateway.h"
@@ -9,11 +10,21 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace presence::app {
 
-/// Where a thread's connections come in: /v1/connect goes to the gateway, all else to the API.
+/// The way to GET /metrics, which is about the node and not the API's.
+struct MetricsDoor {
+    std::function<Task<std::string>()> page{};  ///< Null: there is none.
+    /// Whether a bearer may read it; null: anybody may.
+    std::function<bool(std::string_view bearer)> is_key{};
+};
+
+/// Where a thread's connections come in: /v1/connect goes to the gateway, /metrics to the node, all
+/// else to the API.
 /// Refuses what must not get further: foreign origins, tokens in URLs, floods (PROTOCOL.md
 /// section 1, DESIGN rule 34). One thread.
 class FrontDoor final : public net::Handler {
@@ -26,6 +37,7 @@ public:
         const api::NodeFacts& facts;
         const Limits& limits;
         std::size_t threads = 1;  ///< The node's limits are shared out among them.
+        MetricsDoor metrics{};
     };
 
     explicit FrontDoor(const Parts& parts) : parts_(parts) {}
@@ -59,6 +71,7 @@ public:
 
 private:
     void on_connect(net::ConnectionId id, net::HttpRequest& request);
+    Detached serve_metrics(net::ConnectionId id);
     void refuse(net::ConnectionId id, int status, const Error& error);
 
     Parts parts_;

@@ -7,12 +7,20 @@
 #include "presence/stores/redis/config.h"
 #include "presence/webhooks/sender.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace presence::app {
+
+/// Who may read GET /metrics.
+enum class MetricsAccess : std::uint8_t {
+    open,  ///< Anybody, as nothing in it is about one person.
+    key,   ///< Back ends.
+    off,   ///< Nobody: 404.
+};
 
 /// Everything that a node is told before it starts. Filled from the configuration.
 struct NodeConfig {
@@ -35,6 +43,7 @@ struct NodeConfig {
     std::vector<std::string> api_keys;
     std::vector<std::string> allowed_origins;
     std::string auth_cookie;  ///< auth.cookie; empty: tokens do not come in cookies.
+    MetricsAccess metrics = MetricsAccess::open;
     bool demo = false;        ///< Simulated people and tokens for the demo page.
     std::string demo_secret;  ///< HS256 secret that demo tokens are signed with.
 };

@@ -109,6 +109,8 @@ void Node::State::build_shard(std::size_t i) {
         worker.sessions =
             std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
     }
+    worker.sessions =
+        std::make_unique<TimedSessions>(std::move(worker.sessions), worker.store_times);
     worker.profiles = durable.profiles_on(*worker.loop);
     worker.spool = durable.spool_on(*worker.loop);
     worker.thread_journal =
@@ -138,8 +140,9 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
         i, *worker.loop, clock, *worker.shard, *shards, *tokens,
         [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
         config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie, sender.get()});
-    worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{
-        clock, *worker.gateway, *worker.api, origins, facts, worker.limits, workers.size()});
+    worker.door = std::make_unique<FrontDoor>(
+        FrontDoor::Parts{clock, *worker.gateway, *worker.api, origins, facts, worker.limits,
+                         workers.size(), metrics_door(worker)});
     worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
                                                   net_limits(worker.limits), strangers);
     worker.gateway->connect(*worker.server, gateways);
@@ -147,7 +150,9 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
     worker.door->connect(*worker.server);
     gateway::Gateway* const gateway = worker.gateway.get();
     api::Api* const api = worker.api.get();
-    worker.loop->set_tick(PresenceService::kTick, [gateway, api](const net::Loop::Tick&) {
+    LatencyHistogram* const lag = &worker.loop_lag;
+    worker.loop->set_tick(PresenceService::kTick, [gateway, api, lag](const net::Loop::Tick& tick) {
+        lag->add(static_cast<std::uint64_t>(tick.late / 1us));
         gateway->tick();
         api->tick();
     });

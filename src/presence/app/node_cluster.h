@@ -34,6 +34,7 @@ public:
     [[nodiscard]] Task<bool> start() { return member_->start(); }
     void set_leaving() { member_->set_leaving(); }
     [[nodiscard]] Task<bool> leave() { return member_->leave(); }
+    [[nodiscard]] const ClusterMember& member() const noexcept { return *member_; }
 
 private:
     std::unique_ptr<NodeRegistry> registry_;

@@ -4,6 +4,7 @@
 #include "presence/app/demo_people.h"
 #include "presence/app/durable.h"
 #include "presence/app/front_door.h"
+#include "presence/app/metric_tables.h"
 #include "presence/app/node.h"
 #include "presence/app/node_cluster.h"
 #include "presence/app/shared_store.h"
@@ -35,6 +36,8 @@ namespace presence::app {
 
 /// Everything that belongs to one thread, in the order in which it is built.
 struct Worker {
+    StoreTimes store_times;
+    LatencyHistogram loop_lag;
     std::unique_ptr<net::Loop> loop;
     SystemRandom random;
     Limits limits;  ///< This thread's copy, so that a reload needs no lock.
@@ -130,6 +133,13 @@ struct Node::State {
     Result<bool> listen();
     void start_demo();
     void flush_queues();
+
+    // For metrics, in node_metrics.cc
+    /// The answer to a scrape, on `home`.
+    Task<std::string> metrics(Scheduler& home);
+    MetricsDoor metrics_door(Worker& worker);
+    Task<ThreadCounts> sum_of_threads(Scheduler& home);
+    void write_stores(telemetry::MetricPage& page) const;
 };
 
 }  // namespace presence::app

@@ -41,6 +41,10 @@ public:
         bus_->set_gap_handler(thread, std::move(handler));
     }
 
+    // For metrics; any thread.
+    [[nodiscard]] const redis::Client& client() const noexcept { return *client_; }
+    [[nodiscard]] const RedisBusCounters& bus_counters() const noexcept { return bus_->counters(); }
+
     /// Ends all calls. While the threads still run.
     void stop();
 

@@ -114,6 +114,7 @@ TEST_F(ConfigFiles, AValueOutOfItsTypeOrBoundsIsRefusedWithKeyAndValue) {
              {"merge.policy", "loudest"},
              {"privacy.default_online", "friends"},
              {"degraded.show", "lies"},
+             {"metrics.access", "everybody"},
              {"limits.watch", "0"},
              {"limits.watch", "-5"},
              {"limits.watch", "1e3"},

@@ -62,7 +62,8 @@ export class Chart {
     }
     this.#theme = theme;
     this.#plot?.destroy();
-    const axis = { stroke: style.color, grid: { stroke: resolved(this.element, "--line") }, ticks: { show: false } };
+    const grid = { stroke: resolved(this.element, "--line"), width: 1 };
+    const axis = { stroke: style.color, grid, ticks: { show: false } };
     this.#plot = new uPlot(
       {
         width,
@@ -71,7 +72,7 @@ export class Chart {
         cursor: { show: false },
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
         axes: [
-          { ...axis, size: 28 },
+          { ...axis, size: 28, space: 90, values: (_plot, ticks) => ticks.map((at) => clock.format(at * 1_000)) },
           { ...axis, size: 52, values: (_plot, ticks) => ticks.map(format) },
         ],
         series: [
@@ -100,8 +101,10 @@ function resolved(element: HTMLElement, name: string): string {
   return color;
 }
 
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const small = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
 
 export function format(value: number): string {
-  return compact.format(value);
+  return (Math.abs(value) < 10 ? small : compact).format(value);
 }

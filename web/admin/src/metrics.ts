@@ -29,9 +29,16 @@ function number(text: string): number {
   return text === "+Inf" ? Infinity : text === "-Inf" ? -Infinity : text === "" ? NaN : Number(text);
 }
 
-/** The sum over all samples of the names that fit; undefined where none does. */
-export function sumOf(samples: readonly Sample[], name: RegExp): number | undefined {
-  const fitting = samples.filter((sample) => name.test(sample.name));
+/** The sum over all samples of that name that have these labels; undefined where there is none. */
+export function sumOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number | undefined {
+  const wanted = Object.entries(labels);
+  const fitting = samples.filter(
+    (sample) => sample.name === name && wanted.every(([label, value]) => sample.labels[label] === value),
+  );
   return fitting.length === 0 ? undefined : fitting.reduce((sum, { value }) => sum + value, 0);
 }
 
@@ -47,10 +54,10 @@ export function rate(
 }
 
 /** Buckets of a histogram by their upper bound, summed over all labels. */
-export function bucketsOf(samples: readonly Sample[], name: RegExp): Map<number, number> {
+export function bucketsOf(samples: readonly Sample[], histogram: string): Map<number, number> {
   const buckets = new Map<number, number>();
-  for (const { name: own, labels, value } of samples) {
-    if (own.endsWith("_bucket") && name.test(own)) {
+  for (const { name, labels, value } of samples) {
+    if (name === `${histogram}_bucket`) {
       const bound = number(labels["le"] ?? "");
       buckets.set(bound, (buckets.get(bound) ?? 0) + value);
     }

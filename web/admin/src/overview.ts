@@ -1,9 +1,17 @@
 import { h, setText } from "../../common/dom.js";
 import { Chart, format } from "./chart.js";
+import { sumOf } from "./metrics.js";
 import { counted, gauge, perSecond, quantileMs, type Look } from "./watcher.js";
 
 const NO_STATS = "This server does not answer /v1/stats.";
-const NO_METRIC = "This server has no such figure in /metrics.";
+const NO_METRICS = "This server does not give its /metrics.";
+const NOTHING_YET = "Nothing to measure yet.";
+
+/** Half, and all but the slowest hundredth. */
+const quantiles = (histogram: string) => [
+  quantileMs("half", histogram, 0.5),
+  quantileMs("99 of 100", histogram, 0.99),
+];
 
 function makeCharts(): Chart[] {
   return [
@@ -35,16 +43,51 @@ function makeCharts(): Chart[] {
       ],
       NO_STATS,
     ),
-    new Chart("Heartbeats", "a second", [perSecond("beats", /heartbeats?_?(received_)?total$/)], NO_METRIC),
-    new Chart("Transitions", "a second", [perSecond("changes", /transitions(_\w+)?_total$/)], NO_METRIC),
-    new Chart("Deliveries", "a second", [perSecond("updates", /(deliver\w*|updates_sent)_total$/)], NO_METRIC),
     new Chart(
-      "Time to settle",
-      "ms",
-      [quantileMs("half", /settle\w*_bucket$/, 0.5), quantileMs("99 of 100", /settle\w*_bucket$/, 0.99)],
-      NO_METRIC,
+      "Heartbeats",
+      "a second",
+      [perSecond("WebSocket", "presenced_heartbeats_total"), perSecond("HTTP", "presenced_http_heartbeats_total")],
+      NO_METRICS,
     ),
-    new Chart("Waiting in queues", "", [gauge("entries", /queue\w*(_depth|_length|_size|_entries)$/)], NO_METRIC),
+    new Chart("Transitions", "a second", [perSecond("changes", "presenced_transitions_total")], NO_METRICS),
+    new Chart(
+      "Deliveries",
+      "a second",
+      [
+        perSecond("watches", "presenced_deliveries_total"),
+        perSecond("streams, polls", "presenced_reader_updates_total"),
+        perSecond("rooms", "presenced_room_frames_sent_total"),
+        perSecond("signals", "presenced_signals_delivered_total"),
+      ],
+      NO_METRICS,
+    ),
+    new Chart("Watches", "", [gauge("viewer and user", "presenced_watches")], NO_METRICS),
+    new Chart("Time to commit", "ms", quantiles("presenced_store_commit_seconds"), NOTHING_YET),
+    new Chart("Time to read records", "ms", quantiles("presenced_store_read_seconds"), NOTHING_YET),
+    new Chart("Lag of the threads", "ms", quantiles("presenced_loop_lag_seconds"), NOTHING_YET),
+    new Chart(
+      "Waiting in queues",
+      "",
+      [
+        gauge("last seen", "presenced_queue_entries", { queue: "last_seen" }),
+        gauge("journal", "presenced_queue_entries", { queue: "journal" }),
+        gauge("webhooks", "presenced_queue_entries", { queue: "webhooks" }),
+        gauge("stores", "presenced_store_queue_calls"),
+      ],
+      NO_METRICS,
+    ),
+    new Chart(
+      "Commands to Redis",
+      "a second",
+      [perSecond("commands", "presenced_redis_commands_total")],
+      "This node shares no store.",
+    ),
+    new Chart(
+      "Messages of the bus",
+      "a second",
+      [perSecond("came", "presenced_bus_messages_total"), perSecond("missed probes", "presenced_bus_probes_missed_total")],
+      "This node shares no store.",
+    ),
   ];
 }
 
@@ -72,6 +115,7 @@ export class Overview {
       "div",
       { class: "overview" },
       h("dl", { class: "tiles" }, ...["People online", "Sessions", "Connections", "Nodes", "Server"].map(tile)),
+      h("p", { class: "hint", text: "Of the node that answers, over the last ten minutes." }),
       h("div", { class: "charts" }, ...this.#charts.map(({ element }) => element)),
       this.#nodesCard,
     );
@@ -84,7 +128,9 @@ export class Overview {
     this.#set("Sessions", stats?.sessions?.["live"]);
     this.#set("Connections", stats && sum(stats.connections ?? {}));
     const nodes = Array.isArray(stats?.nodes) ? (stats.nodes as Record<string, unknown>[]) : undefined;
-    this.#set("Nodes", nodes?.length ?? (typeof stats?.nodes === "number" ? stats.nodes : undefined));
+    const told = typeof stats?.nodes === "number" ? stats.nodes : undefined;
+    const leased = last?.metrics && sumOf(last.metrics, "presenced_nodes");
+    this.#set("Nodes", nodes?.length ?? leased ?? told);
     const readiness = last?.readiness;
     setText(this.#tiles.get("Server") as HTMLElement, String(readiness?.["status"] ?? "?"));
     this.#drawNodes(nodes ?? []);

@@ -76,31 +76,32 @@ export function counted(label: string, read: (stats: Stats) => number | undefine
   return { label, read: ({ stats }) => stats && read(stats) };
 }
 
-/** The value of a gauge, summed over its labels. */
-export function gauge(label: string, name: RegExp): Line {
-  return { label, read: ({ metrics }) => metrics && sumOf(metrics, name) };
+/** The value of a gauge, summed over the labels that are not named. */
+export function gauge(label: string, name: string, labels?: Readonly<Record<string, string>>): Line {
+  return { label, read: ({ metrics }) => metrics && sumOf(metrics, name, labels) };
 }
 
 /** The growth of a counter a second. */
-export function perSecond(label: string, name: RegExp): Line {
+export function perSecond(label: string, name: string, labels?: Readonly<Record<string, string>>): Line {
   return {
     label,
     read: (look, before) =>
       before?.metrics &&
       look.metrics &&
-      rate(sumOf(before.metrics, name), sumOf(look.metrics, name), look.at - before.at),
+      rate(sumOf(before.metrics, name, labels), sumOf(look.metrics, name, labels), look.at - before.at),
   };
 }
 
 /** A quantile of a histogram in seconds, in milliseconds. */
-export function quantileMs(label: string, name: RegExp, share: number): Line {
+export function quantileMs(label: string, histogram: string, share: number): Line {
   return {
     label,
     read(look, before) {
       if (!before?.metrics || !look.metrics) {
         return undefined;
       }
-      const seconds = quantile(bucketsOf(before.metrics, name), bucketsOf(look.metrics, name), share);
+      const [old, now] = [before.metrics, look.metrics].map((samples) => bucketsOf(samples, histogram));
+      const seconds = quantile(old as Map<number, number>, now as Map<number, number>, share);
       return seconds === undefined ? undefined : seconds * 1_000;
     },
   };
