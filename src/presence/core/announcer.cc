@@ -34,7 +34,7 @@ ToldFace own_now(const Presence& presence, MonoTime now) {
 }
 
 bool tell_the_same(const ToldFace& a, const ToldFace& b) {
-    return a.face == b.face && a.doubtful == b.doubtful && a.declared == b.declared &&
+    return a.known && a.face == b.face && a.doubtful == b.doubtful && a.declared == b.declared &&
            a.session_declared == b.session_declared;
 }
 
@@ -112,6 +112,25 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
     }
     if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
         user.flap.reset();
+    }
+}
+
+void PresenceService::note_told_elsewhere(User& user, const UserRecord& before,
+                                          const UserRecord& stored) {
+    // Another node may hold something back, and then it is not known what was told last.
+    const bool known = stored.untold_until <= parts_.clock.wall_now();
+    const auto note = [known](ToldFace& told, ToldFace standing) {
+        standing.quiet_from = told.quiet_from;
+        standing.pending = told.pending;
+        standing.known = known;
+        told = std::move(standing);
+    };
+    const MonoTime now = parts_.clock.now();
+    if (stored.presence.shown_version > before.presence.shown_version) {
+        note(user.flap->shown, shown_now(stored.presence, now));
+    }
+    if (stored.presence.own_version > before.presence.own_version) {
+        note(user.flap->own, own_now(stored.presence, now));
     }
 }
 

@@ -10,6 +10,9 @@ namespace presence {
 
 namespace {
 
+/// Users stated again with one check, beside those whose records differ.
+constexpr std::size_t kMostUnsure = 200;
+
 std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
     std::vector<UserId> names;
     names.reserve(held.size());
@@ -31,7 +34,8 @@ Task<std::vector<HeldUser>> ClusterMember::users_in(std::optional<std::uint32_t>
             run_there<std::vector<HeldUser>>(parts_.scheduler, shard->scheduler, std::move(make));
         std::vector<HeldUser> here = co_await there;
         for (HeldUser& held : here) {
-            if (!partition || parts_.registry.partition_of(held.user) == *partition) {
+            if (!partition || held.unsure ||
+                parts_.registry.partition_of(held.user) == *partition) {
                 users.push_back(std::move(held));
             }
         }
@@ -39,11 +43,15 @@ Task<std::vector<HeldUser>> ClusterMember::users_in(std::optional<std::uint32_t>
     co_return users;
 }
 
-Detached ClusterMember::assert_all(bool lost, std::string incarnation) {
+Detached ClusterMember::assert_all(std::string incarnation) {
     if (asserting_) {
-        co_return;  // What is under way states the same; the next renewal finds what it did not.
+        must_assert_ = true;  // What is under way may have passed by what is to be stated now.
+        co_return;
     }
     asserting_ = true;
+    must_assert_ = false;
+    const std::uint64_t losses = losses_;
+    const bool lost = losses_healed_ < losses;
     std::vector<HeldUser> held = co_await users_in(std::nullopt);
     std::vector<UserId> users = names_of(held);
     const std::size_t count = users.size();
@@ -56,6 +64,7 @@ Detached ClusterMember::assert_all(bool lost, std::string incarnation) {
         must_assert_ = true;  // At the next renewal.
         co_return;
     }
+    losses_healed_ = losses;
     asserted_ = std::move(incarnation);
     // Only now, so that nobody here is shown what the store had before this node's word.
     look_again_everywhere();
@@ -78,20 +87,29 @@ Detached ClusterMember::check_next() {
 
 Task<bool> ClusterMember::check(std::uint32_t partition) {
     ++counters_.checks;
-    const std::vector<HeldUser> held = co_await users_in(partition);
-    if (held.empty()) {
-        co_return true;
+    std::vector<HeldUser> held = co_await users_in(partition);
+    // Of those no question is needed. A batch at a time: they are not many, or the store is not
+    // well.
+    std::vector<UserId> changed;
+    for (const HeldUser& one : held) {
+        if (one.unsure && changed.size() < kMostUnsure) {
+            changed.push_back(one.user);
+        }
     }
+    std::erase_if(held, [](const HeldUser& one) { return one.unsure; });
     std::vector<UserId> asked = names_of(held);
-    Result<std::vector<std::uint64_t>> stored =
-        co_await parts_.registry.commits_of(std::move(asked));
-    if (!stored) {
-        co_return false;
+    std::vector<std::uint64_t> stored;
+    if (!asked.empty()) {
+        Result<std::vector<std::uint64_t>> answer =
+            co_await parts_.registry.commits_of(std::move(asked));
+        if (!answer) {
+            co_return false;
+        }
+        stored = std::move(*answer);
     }
     std::vector<UserId> lost;
-    std::vector<UserId> changed;
     for (std::size_t i = 0; i < held.size(); ++i) {
-        if (held[i].commit == 0 || held[i].commit == (*stored)[i]) {
+        if (held[i].commit == 0 || held[i].commit == stored[i]) {
             continue;
         }
         // Perhaps it was changed from here while this was under way.
@@ -103,7 +121,7 @@ Task<bool> ClusterMember::check(std::uint32_t partition) {
             run_there<std::uint64_t>(parts_.scheduler, shard.scheduler, std::move(make));
         const std::uint64_t here = co_await there;
         if (here == held[i].commit) {
-            (here > (*stored)[i] ? lost : changed).push_back(held[i].user);
+            (here > stored[i] ? lost : changed).push_back(held[i].user);
         }
     }
     counters_.records_stale += lost.size() + changed.size();

@@ -10,6 +10,11 @@ namespace presence {
 
 namespace {
 
+/// A look that finds the store away is believed that often.
+constexpr Millis kSuspectEvery{5'000};
+/// How long after a loss nodes that were there before are waited for, beyond their lease.
+constexpr Millis kAwaitBeyondLease{2'000};
+
 NodeId draw_name(Random& random) {
     NodeId name;
     while (!name) {
@@ -92,6 +97,7 @@ void ClusterMember::rename() {
     ++counters_.renamed;
     self_ = draw_name(parts_.random);
     const MonoTime last_vouched = std::exchange(lease_until_, MonoTime{});
+    must_assert_ = true;  // What comes until the lease stands is kept here.
     log::warning("renamed",
                  "this node did not run for longer than its lease; its sessions count "
                  "again when they show life");
@@ -119,16 +125,19 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     const bool failed_over = !first && membership.failovers != failovers_;
     incarnation_ = membership.incarnation;
     failovers_ = membership.failovers;
+    // What happened meanwhile was kept here.
+    const bool lapsed = lease_until_ != MonoTime{} && parts_.clock.now() >= lease_until_;
     lease_until_ = sent_at + parts_.config.cluster.lease;
     if (lost || failed_over) {
         ++counters_.stores_lost;
+        ++losses_;
     }
     if (lost || failed_over || was_away) {
         // The others may find their way back to it later than this node.
         no_deaths_until_ = parts_.clock.now() + parts_.config.cluster.lease;
     }
     others_.clear();
-    live_.clear();
+    const std::vector<NodeId> lived = std::exchange(live_, {});
     for (const NodeFacts& node : membership.nodes) {
         if (node.node != self_) {
             others_[node.node] = {node.renewed_at,
@@ -139,14 +148,43 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         }
     }
     std::ranges::sort(live_);
-    tell_threads(false, {});
     if (first) {
         asserted_ = incarnation_;  // There is nothing to state yet.
-    } else if (lost || failed_over || was_away || std::exchange(must_assert_, false)) {
-        assert_all(lost || failed_over, incarnation_);
+    }
+    if (lost) {
+        awaited_ = {lived.begin(), lived.end()};
+        awaited_.insert(self_);
+        awaited_until_ = parts_.clock.now() + parts_.config.cluster.lease + kAwaitBeyondLease;
+    }
+    learn_who_has_stated(membership);
+    tell_threads(false, {});
+    if (!first && (was_away || lapsed || must_assert_ || losses_healed_ < losses_)) {
+        assert_all(incarnation_);
     }
     set_health(StoreHealth::ok);
     look_for_deaths(membership);
+}
+
+void ClusterMember::learn_who_has_stated(const Membership& membership) {
+    if (awaited_.empty()) {
+        return;
+    }
+    for (const NodeFacts& node : membership.nodes) {
+        if (node.asserted == incarnation_) {
+            awaited_.erase(node.node);
+        } else if (node.alive) {
+            awaited_.insert(node.node);
+        }
+    }
+    if (asserted_ == incarnation_) {
+        awaited_.erase(self_);
+    }
+    if (parts_.clock.now() >= awaited_until_) {
+        awaited_.clear();
+    }
+    if (awaited_.empty()) {
+        look_again_everywhere();
+    }
 }
 
 void ClusterMember::set_health(StoreHealth health) {
@@ -164,7 +202,12 @@ void ClusterMember::set_health(StoreHealth health) {
 }
 
 void ClusterMember::suspect() {
-    if (health_ == StoreHealth::ok && !stopped_) {
+    // If the renewal went well, it is a part of the store: to go down and up with each look that
+    // meets it would trouble everybody.
+    const MonoTime now = parts_.clock.now();
+    const bool lately = suspected_at_ != MonoTime{} && now < suspected_at_ + kSuspectEvery;
+    if (health_ == StoreHealth::ok && !stopped_ && !lately) {
+        suspected_at_ = now;
         set_health(StoreHealth::down);
         schedule(Millis{0});
     }
@@ -178,14 +221,15 @@ void ClusterMember::look_again_everywhere() {
 
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
     for (Shard* const shard : parts_.shards.all) {
-        shard->scheduler.post([shard, renamed, last_vouched,
-                               view = NodeView{health_, self_, lease_until_, others_}]() mutable {
-            shard->nodes = std::move(view);
-            shard->sessions.set_node(shard->nodes.self);
-            if (renamed) {
-                shard->service.renamed(last_vouched);
-            }
-        });
+        shard->scheduler.post(
+            [shard, renamed, last_vouched,
+             view = NodeView{health_, self_, lease_until_, others_, awaited_.empty()}]() mutable {
+                shard->nodes = std::move(view);
+                shard->sessions.set_node(shard->nodes.self);
+                if (renamed) {
+                    shard->service.renamed(last_vouched);
+                }
+            });
     }
 }
 

@@ -94,7 +94,9 @@ private:
     [[nodiscard]] Task<bool> at_homes(std::vector<UserId> users, Flow flow);
 
     // Lost records, in cluster_check.cc
-    Detached assert_all(bool lost, std::string incarnation);
+    Detached assert_all(std::string incarnation);
+    /// Whether a user without a record is one who is not there (RULINGS 23).
+    void learn_who_has_stated(const Membership& membership);
     Detached check_next();
     /// Users held by this node: all, or those of a partition.
     [[nodiscard]] Task<std::vector<HeldUser>> users_in(std::optional<std::uint32_t> partition);
@@ -109,7 +111,14 @@ private:
     std::string incarnation_;  ///< Of the store as last seen; empty: never reached.
     std::string asserted_;
     bool asserting_ = false;
-    bool must_assert_ = false;  ///< The last attempt failed.
+    bool must_assert_ =
+        false;  ///< Something was not stated: an attempt failed, or the lease lapsed.
+    std::uint64_t losses_ = 0;         ///< Times that the store may have lost what it had.
+    std::uint64_t losses_healed_ = 0;  ///< Those after which all was stated again.
+    MonoTime suspected_at_;            ///< When a look last found the store away.
+    /// After a loss: nodes that have not stated theirs yet, and until when they are waited for.
+    std::set<NodeId> awaited_;
+    MonoTime awaited_until_;
     std::uint64_t failovers_ = 0;
     MonoTime lease_until_;
     MonoTime beat_at_;          ///< When the last renewal was begun.

@@ -244,7 +244,7 @@ void PresenceService::visit_user(SlotId slot, std::uint32_t at, MonoTime now) {
         return;
     }
     user->filed_tick = 0;
-    if (user->flap && user->record) {
+    if (user->flap && user->record && !user->lock.held()) {  // Else after what is under way.
         announce_pending(*user, now);
     }
     const bool applies = user->deferred && now >= user->deferred->due;

@@ -21,6 +21,8 @@ struct NodeView {
     NodeId self;                           ///< None: alone, all records are this node's.
     MonoTime lease_until;  ///< Counted from before the renewal was sent (RULINGS 21).
     std::map<NodeId, Other> others;
+    /// False: the store lost its data, and not all nodes have stated theirs again.
+    bool all_stated = true;
 
     [[nodiscard]] bool alone() const noexcept { return !self; }
 
@@ -29,6 +31,9 @@ struct NodeView {
 
     /// Nothing that other nodes wrote can be read.
     [[nodiscard]] bool is_cut_off() const noexcept { return health == StoreHealth::down; }
+
+    /// Whether a user without a record is one who is not there.
+    [[nodiscard]] bool knows_all() const noexcept { return alone() || all_stated; }
 
     /// When `node` was last alive; empty: it still is, or it is not known, as it may just have
     /// come.

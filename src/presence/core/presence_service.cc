@@ -42,8 +42,8 @@ Task<PresenceService::Entered> PresenceService::enter(UserId user) {
 void PresenceService::close_if_idle(SlotId slot) {
     User* const user = users_.get(slot);
     if (user == nullptr || user->pins > 0 || !user->sessions.empty() || user->flap ||
-        user->deferred || user->lock.held()) {
-        return;
+        user->deferred || user->ahead || user->lock.held()) {
+        return;  // Who is ahead is forgotten once the store has it.
     }
     // Kept until the bucket is full again: to leave and come back must not fill it.
     const MonoTime now = parts_.clock.now();

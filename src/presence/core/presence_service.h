@@ -92,7 +92,8 @@ struct SessionFacts {
 /// A user of this node, and the commit counter of the record as it stands here (0: not sure).
 struct HeldUser {
     UserId user;
-    std::uint64_t commit = 0;
+    std::uint64_t commit = 0;  ///< 0: it is being changed, or unsure.
+    bool unsure = false;       ///< The store lacks what is held here, or may have something else.
 };
 
 /// Everything that the service works with, all of one thread and outliving it.
@@ -323,6 +324,8 @@ private:
     [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,
                                                  const rules::Transition& transition) const;
     void announce_pending(User& user, MonoTime now);
+    /// What was told last may have been told by another node.
+    void note_told_elsewhere(User& user, const UserRecord& before, const UserRecord& stored);
     /// What was announced of the public face, told to receivers of webhooks.
     void tell_webhooks(const PresenceEvent& event, const Face& before);
 
@@ -343,6 +346,7 @@ private:
     [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
     [[nodiscard]] Task<Result<bool>> reload(const std::vector<Entered>& entered);
     void take_record(SlotId user, UserRecordRef stored);
+    [[nodiscard]] bool vouches_for_any(const User& user);
     /// Finds out which sessions here others have taken over or ended.
     void reconcile(SlotId user, const UserRecordRef& before);
     void orphan(SlotId local, const Session& session, MonoTime since);

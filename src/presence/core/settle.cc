@@ -186,7 +186,8 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
 
 Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause cause,
                                                 Change change) {
-    std::ranges::sort(users);  // All who lock many do it in one order.
+    std::ranges::sort(users);  // All who lock many do it in one order, and nobody twice.
+    users.erase(std::ranges::unique(users).begin(), users.end());
     std::vector<Entered> entered;
     entered.reserve(users.size());
     for (const UserId& user : users) {

@@ -19,6 +19,14 @@ void raise(Version& version, Version other) {
     version = std::max(version, other);
 }
 
+/// What was told under versions that the store may have forgotten, under higher ones.
+std::shared_ptr<UserRecord> above_what_was_lost(const UserRecord& record) {
+    auto raised = std::make_shared<UserRecord>(record);
+    raised->presence.own_version.value += rules::kIncarnationStep;
+    raised->presence.shown_version.value += rules::kIncarnationStep;
+    return raised;
+}
+
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 std::shared_ptr<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored,
@@ -95,10 +103,26 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
     co_return true;
 }
 
+/// Whether a session of the user is this node's, and not in doubt.
+bool PresenceService::vouches_for_any(const User& user) {
+    return !parts_.nodes.alone() && std::ranges::any_of(user.sessions, [&](SlotId id) {
+        const LocalSession& local = sessions_.at(id);
+        return !local.orphaned && !local.ending;
+    });
+}
+
 void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     User& user = users_.at(slot);
-    const UserRecordRef before = user.record;
+    UserRecordRef before = user.record;
     user.loaded = true;
+    if (before && !user.ahead && stored->commit < before->commit && vouches_for_any(user)) {
+        before = above_what_was_lost(*before);  // The store lost what it once had (RULINGS 3).
+        user.ahead = user.untold = true;
+        ++parts_.counters.records_lost;
+    }
+    if (user.flap && before) {
+        note_told_elsewhere(user, *before, *stored);
+    }
     if (user.ahead && before) {
         user.record = merge_records(*before, *stored, parts_.nodes.self);
     } else {
@@ -232,7 +256,8 @@ std::vector<HeldUser> PresenceService::users_here() {
     users.reserve(users_.size());
     users_.for_each([&](SlotId, User& user) {
         if (!user.sessions.empty() || user.ahead) {
-            users.push_back({user.id, commit_here(user.id)});
+            const bool unsure = (user.ahead || !user.loaded) && !user.lock.held();
+            users.push_back({user.id, commit_here(user.id), unsure});
         }
     });
     return users;
@@ -241,7 +266,7 @@ std::vector<HeldUser> PresenceService::users_here() {
 std::uint64_t PresenceService::commit_here(const UserId& id) {
     const SlotId slot = users_.find(id);
     User* const user = slot ? users_.get(slot) : nullptr;
-    return user != nullptr && user->record && user->loaded && !user->lock.held()
+    return user != nullptr && user->record && user->loaded && !user->ahead && !user->lock.held()
                ? user->record->commit
                : 0;
 }
@@ -253,29 +278,31 @@ UserRecordRef PresenceService::record_here(const UserId& id) {
 }
 
 Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool lost) {
-    for (std::size_t i = 0; i < users.size(); i += kBatch) {
+    // All of them before the first wait: who is marked takes no older record for the truth.
+    for (const UserId& id : users) {
+        const SlotId slot = users_.find(id);
+        User* const user = slot ? users_.get(slot) : nullptr;
+        if (user != nullptr && user->record && lost && !user->ahead) {
+            user->record = above_what_was_lost(*user->record);
+            user->ahead = user->untold = true;  // Others may have read less meanwhile.
+        }
+    }
+    Result<bool> all = true;
+    for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {
         const std::size_t end = std::min(users.size(), i + kBatch);
         std::vector<UserId> batch(users.begin() + static_cast<std::ptrdiff_t>(i),
                                   users.begin() + static_cast<std::ptrdiff_t>(end));
-        for (const UserId& id : batch) {
-            const SlotId slot = users_.find(id);
-            User* const user = slot ? users_.get(slot) : nullptr;
-            if (user != nullptr && user->record && lost && !user->ahead) {
-                auto raised = std::make_shared<UserRecord>(*user->record);
-                raised->presence.own_version.value += rules::kIncarnationStep;
-                raised->presence.shown_version.value += rules::kIncarnationStep;
-                user->record = std::move(raised);
-                user->ahead = true;
-            }
-        }
         Change nothing = [](Draft&) {};
         Result<bool> settled =
             co_await settle_many(std::move(batch), Cause::assertion, std::move(nothing));
         if (!settled) {
-            co_return settled.error();
+            all = settled.error();  // What the others have can still be stated.
         }
     }
-    co_return true;
+    if (parts_.nodes.is_cut_off()) {
+        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+    }
+    co_return all;
 }
 
 Task<Result<bool>> PresenceService::settle_death(std::vector<UserId> users, NodeId node,

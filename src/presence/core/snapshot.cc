@@ -99,7 +99,8 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
         // Whom a viewer may not see is as one who never existed (RULINGS 2), so unreachable as
         // well.
         const bool sees = one.verdict.online() || one.verdict.own();
-        one.unreachable = found->cut_off && (!one.record || !sees) && !one.verdict.unread();
+        one.unreachable = (found->cut_off || !nodes_.knows_all()) && (!one.record || !sees) &&
+                          !one.verdict.unread();
         const auto untouched = [](const ProfileAnswer& answer) {
             return answer.known && (!answer.profile || answer.profile->revision == 0);
         };
@@ -160,6 +161,7 @@ PresenceView SnapshotReader::view(const Seen& seen) const {
     }
     rules::Viewing viewing = viewing_of(presence, seen.verdict);
     viewing.store_down = true;
+    viewing.nobody_as = viewing.unknown_as;  // By what the look found, not by what stands now.
     viewing.told = seen.told;
     return rules::view_for(seen.user, presence, seen.verdict, viewing);
 }

@@ -50,6 +50,7 @@ struct ToldFace {
     bool doubtful = false;
     MonoTime quiet_from;  ///< Until then further changes are merged.
     bool pending = false;
+    bool known = true;  ///< False: another node may have told something else since.
 };
 
 struct FlapWindow {

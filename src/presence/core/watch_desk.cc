@@ -273,7 +273,7 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
 void WatchDesk::recall(EdgeRef ref, Seen& seen) {
     const WatchEdge* const edge = find(ref);
     if (edge != nullptr && seen.unreachable && seen.verdict == edge->verdict) {
-        seen.told = edge->told;
+        seen.told = edge->told == kNotTold ? Version{} : edge->told;
     }
 }
 

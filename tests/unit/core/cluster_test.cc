@@ -259,42 +259,6 @@ TEST(Cluster, ANodeThatWakesWhileTheStoreIsSlowHarmsNobodyEither) {
     EXPECT_EQ(cluster.record("cid")->sessions.front().node, cluster.node(1).member.self());
 }
 
-// --- Lost records --------------------------------------------------------------------------------
-
-TEST(Cluster, FO_006_ASingleLostRecordIsRestoredWithinAnInterval) {
-    Cluster cluster(2);
-    const auto bob = cluster.connect(cluster.node(1), "bob");
-    const auto ann = cluster.connect(cluster.node(0), "ann");
-    cluster.watch(bob, {"ann"});
-    const Version told = cluster.record("ann")->presence.shown_version;
-    cluster.sessions.erase(UserId("ann"));
-    cluster.run(cluster.config.heartbeat.interval + 1s);
-    ASSERT_NE(cluster.record("ann"), nullptr);
-    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
-    EXPECT_GT(cluster.record("ann")->presence.shown_version, told);
-    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector<Status>{});
-    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, online);
-}
-
-TEST(Cluster, AStoreThatLostAllIsToldAllAgainAndNobodyGoesOffline) {
-    Cluster cluster(2);
-    const auto bob = cluster.connect(cluster.node(1), "bob");
-    const auto ann = cluster.connect(cluster.node(0), "ann");
-    const auto also = cluster.connect(cluster.node(1), "ann");
-    cluster.watch(bob, {"ann"});
-    cluster.nodes.lose_all();
-    cluster.run(5s);
-    ASSERT_NE(cluster.record("ann"), nullptr);
-    EXPECT_EQ(cluster.record("ann")->sessions.size(), 2U);
-    EXPECT_EQ(cluster.record("bob")->sessions.size(), 1U);
-    cluster.run(30s);
-    for (const Told& told : cluster.connection(bob).told) {
-        EXPECT_EQ(told.status, online) << told;  // Under a higher version, perhaps.
-    }
-    EXPECT_FALSE(cluster.connection(ann).ended);
-    EXPECT_FALSE(cluster.connection(also).ended);
-}
-
 // --- The store is away ---------------------------------------------------------------------------
 
 TEST(Cluster, WhileTheStoreIsAwayOwnUsersStayRightAndAllAgreeAfterwards) {
