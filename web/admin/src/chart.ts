@@ -1,22 +1,30 @@
 import uPlot from "uplot";
-import { h, setText } from "../../common/dom.js";
+import { h } from "../../common/dom.js";
 import type { Line, Look } from "./watcher.js";
 
 const HEIGHT = 150;
 const COLOURS = ["--accent", "--online", "--away", "--busy", "--none"];
+/** The least that the axis reaches to, so that a flat line is seen to lie low. */
+const LEAST_HIGH = { "": 1, "a second": 1, ms: 0.1 };
+
+export type Unit = keyof typeof LEAST_HIGH;
+
+function colourOf({ colour }: Line, index: number): string {
+  return colour ?? (COLOURS[index % COLOURS.length] as string);
+}
 
 /** One chart in a card, drawn over the last ten minutes. Says so where there is nothing to draw. */
 export class Chart {
   readonly element: HTMLElement;
   readonly #lines: readonly Line[];
-  readonly #unit: string;
+  readonly #unit: Unit;
   readonly #place = h("div", { class: "plot", "aria-hidden": "true" });
   readonly #now = h("p", { class: "now" });
   readonly #nothing: HTMLElement;
   #plot: uPlot | undefined;
   #theme = "";
 
-  constructor(title: string, unit: string, lines: readonly Line[], missing: string) {
+  constructor(title: string, unit: Unit, lines: readonly Line[], missing: string) {
     this.#lines = lines;
     this.#unit = unit;
     this.#nothing = h("p", { class: "hint nothing", text: missing });
@@ -40,11 +48,13 @@ export class Chart {
     if (isEmpty) {
       return;
     }
-    const latest = this.#lines.map(({ label }, index) => {
-      const value = values[index]?.filter((one) => one !== null).at(-1);
-      return value === undefined || value === null ? "" : `${label} ${format(value)}`;
-    });
-    setText(this.#now, latest.filter(Boolean).join(" · "));
+    const latest = values.map((line) => line.filter((value) => value !== null).at(-1));
+    this.#now.replaceChildren(
+      ...this.#lines.flatMap((line, index) => {
+        const value = latest[index];
+        return value === undefined ? [] : [keyOf(`${line.label} ${format(value)}`, colourOf(line, index))];
+      }),
+    );
     this.#makePlot();
     this.#plot?.setData([looks.map(({ at }) => at), ...values] as uPlot.AlignedData);
   }
@@ -70,16 +80,16 @@ export class Chart {
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, LEAST_HIGH[this.#unit])] } },
         axes: [
           { ...axis, size: 28, space: 90, values: (_plot, ticks) => ticks.map((at) => clock.format(at * 1_000)) },
           { ...axis, size: 52, values: (_plot, ticks) => ticks.map(format) },
         ],
         series: [
           {},
-          ...this.#lines.map(({ label }, index) => ({
-            label: `${label} ${this.#unit}`,
-            stroke: resolved(this.element, COLOURS[index % COLOURS.length] as string),
+          ...this.#lines.map((line, index) => ({
+            label: `${line.label} ${this.#unit}`,
+            stroke: resolved(this.element, colourOf(line, index)),
             width: 2,
             points: { show: false },
           })),
@@ -89,6 +99,13 @@ export class Chart {
       this.#place,
     );
   }
+}
+
+/** What a line shows now, beside its colour. */
+function keyOf(text: string, colour: string): HTMLElement {
+  const mark = h("span", { class: "key", "aria-hidden": "true" });
+  mark.style.backgroundColor = `var(${colour})`;
+  return h("span", {}, mark, text);
 }
 
 /** A canvas cannot read `light-dark()`; the browser says what it comes to. */

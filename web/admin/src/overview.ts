@@ -19,7 +19,7 @@ function makeCharts(): Chart[] {
       "People here",
       "",
       ["online", "away", "busy", "dnd", "invisible"].map((status) =>
-        counted(status, ({ users }) => users?.byStatus?.[status]),
+        counted(status, ({ users }) => users?.byStatus?.[status], status === "invisible" ? "--none" : `--${status}`),
       ),
       NO_STATS,
     ),

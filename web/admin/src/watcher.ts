@@ -69,11 +69,13 @@ export class Watcher {
 export interface Line {
   readonly label: string;
   readonly read: (look: Look, before: Look | undefined) => number | undefined;
+  /** A variable of the style; without one the chart chooses. */
+  readonly colour?: string;
 }
 
 /** From `/v1/stats`. */
-export function counted(label: string, read: (stats: Stats) => number | undefined): Line {
-  return { label, read: ({ stats }) => stats && read(stats) };
+export function counted(label: string, read: (stats: Stats) => number | undefined, colour?: string): Line {
+  return { label, read: ({ stats }) => stats && read(stats), ...(colour && { colour }) };
 }
 
 /** The value of a gauge, summed over the labels that are not named. */
