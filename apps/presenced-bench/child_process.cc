@@ -26,7 +26,12 @@ namespace {
 bool set_core(int core) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    CPU_SET(static_cast<std::size_t>(core), &cores);
+    for (int each = 0; core == kAnyCore && each < CPU_SETSIZE; ++each) {
+        CPU_SET(static_cast<std::size_t>(each), &cores);
+    }
+    if (core != kAnyCore) {
+        CPU_SET(static_cast<std::size_t>(core), &cores);
+    }
     return ::sched_setaffinity(0, sizeof cores, &cores) == 0;
 }
 

@@ -22,8 +22,11 @@ private:
     std::string path_;
 };
 
-/// A server process on one core, killed when its owner goes or when this process dies. If a failure
-/// ends the run, the end of its log goes to standard error.
+/// For a process that the kernel may put where it likes.
+inline constexpr int kAnyCore = -1;
+
+/// A server process on one core or any, killed when its owner goes or when this process dies. If a
+/// failure ends the run, the end of its log goes to standard error.
 class ChildProcess {
 public:
     /// Starts `arguments` (the first is the program's path) with standard error going to `log`.

@@ -23,18 +23,31 @@ namespace presence::bench {
 /// A storm of joins into one room of 15,000, and signals in small rooms.
 [[nodiscard]] Report run_room(const Options& options);
 
+/// Store commands per heartbeat of one node in steady state, and Redis memory per user.
+[[nodiscard]] Report run_store(const Options& options);
+
+/// From a change on one node to a watcher on another over one Redis, beside a bare
+/// PUBLISH-SUBSCRIBE ping.
+[[nodiscard]] Report run_propagate(const Options& options);
+
+/// Both for three nodes on a Redis Cluster of three masters with a replica each.
+[[nodiscard]] Report run_cluster(const Options& options);
+
 struct Scenario {
     std::string_view name;
     std::string_view summary;
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 5> kScenarios{{
+inline constexpr std::array<Scenario, 8> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
     {"snapshot", "time to get 100 presences", run_snapshot},
     {"room", "a room of 15,000: joins, counts, memory; 2,000 signals a second", run_room},
+    {"store", "Redis commands per heartbeat, Redis memory per user; one node", run_store},
+    {"propagate", "change to watcher across two nodes, beside a Redis ping", run_propagate},
+    {"cluster", "both of three nodes, 15,000 sessions in all, on a Redis Cluster", run_cluster},
 }};
 
 }  // namespace presence::bench

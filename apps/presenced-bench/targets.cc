@@ -44,6 +44,14 @@ Target::Target(std::string name, std::unique_ptr<TemporaryFolder> folder,
 }
 
 Target Target::presenced(const Options& options) {
+    return serve(options, options.server_core, {});
+}
+
+Target Target::node(const Options& options, const std::string& store_url) {
+    return serve(options, kAnyCore, {"store.url=" + store_url});
+}
+
+Target Target::serve(const Options& options, int core, const std::vector<std::string>& sets) {
     auto folder = std::make_unique<TemporaryFolder>();
     std::vector<std::string> arguments{options.server_binary, "serve", "--dev"};
     const auto set = [&arguments](const std::string& pair) {
@@ -56,11 +64,13 @@ Target Target::presenced(const Options& options) {
     for (const char* limit : kLiftedLimits) {
         set(fmt::format("{}=1000000", limit));
     }
+    for (const std::string& pair : sets) {
+        set(pair);
+    }
     for (const std::string& pair : options.server_sets) {
         set(pair);
     }
-    auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
-                                                folder->path() + "/stderr.log");
+    auto child = std::make_unique<ChildProcess>(arguments, core, folder->path() + "/stderr.log");
     return {"presenced", std::move(folder), std::move(child)};
 }
 

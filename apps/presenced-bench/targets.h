@@ -18,6 +18,9 @@ public:
     /// that the load could meet. Durations of liveness stay at their defaults.
     [[nodiscard]] static Target presenced(const Options& options);
 
+    /// The same on any core, as one of several nodes on the store at `store_url`.
+    [[nodiscard]] static Target node(const Options& options, const std::string& store_url);
+
     /// Starts the bare loop.
     [[nodiscard]] static Target bare(const Options& options, const BareOptions& bare);
 
@@ -28,6 +31,8 @@ public:
 private:
     Target(std::string name, std::unique_ptr<TemporaryFolder> folder,
            std::unique_ptr<ChildProcess> child);
+
+    static Target serve(const Options& options, int core, const std::vector<std::string>& sets);
 
     std::string name_;
     std::unique_ptr<TemporaryFolder> folder_;
