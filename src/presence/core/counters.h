@@ -42,7 +42,8 @@ inline constexpr std::size_t kCauses = 21;
     return kNames[static_cast<std::size_t>(cause)];
 }
 
-/// What one thread has done, counted. Plain numbers, owner's thread only; summed when read.
+/// What one thread has done, counted. Plain std::uint64_t and nothing else, owner's thread only;
+/// summed when read. Each has its row in app/metric_tables.cc and its line in docs/metrics.md.
 struct CoreCounters {
     std::array<std::uint64_t, kCauses> settles{};
     std::array<std::uint64_t, kCauses> transitions{};  ///< Settles that some viewer could see.
