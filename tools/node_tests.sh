@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 recorded=$here/recorded.sh
 prefix=$2
 most_ms=240000
-[[ ${PRESENCED_LONG:-} != 1 ]] || most_ms=900000
+[[ ${LONG_TESTS:-} != 1 ]] || most_ms=900000
 cd "$1" || exit 1
 
 run_file() {

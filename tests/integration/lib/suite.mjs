@@ -3,8 +3,8 @@ import { after, afterEach, before } from 'node:test';
 import { endClients } from './client.mjs';
 import { startServer } from './server.mjs';
 
-/** Whether tests may take minutes: `./dev test --all` says so. Else they are cut down. */
-export const long = process.env.PRESENCED_LONG === '1';
+/** Whether tests may take minutes: `./dev test --all` says so, else they are cut down. (PRESENCED_… are keys of the server.) */
+export const long = process.env.LONG_TESTS === '1';
 
 /** Starts one server for all tests of a file; gives a holder whose `server` is set by then. */
 export function withServer(options = {}) {
