@@ -75,6 +75,9 @@ public:
     /// sends before it returns to the loop.
     /// @retval ErrorCode::limit_exceeded  Nothing was changed.
     [[nodiscard]] Task<Result<std::vector<Seen>>> watch(WatchRequest request);
+    /// Reads, and watches nobody. What the viewer is given of users that it watches counts as told,
+    /// as the answer of watch() does.
+    [[nodiscard]] Task<Result<std::vector<Seen>>> get(WatchRequest request);
     void unwatch(std::uint32_t connection, std::span<const UserId> users);
     void unwatch_all(std::uint32_t connection);
 

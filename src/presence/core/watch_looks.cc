@@ -32,6 +32,42 @@ bool shows_the_same(const Seen& a, const Seen& b) {
 }
 }  // namespace
 
+Task<Result<std::vector<Seen>>> WatchDesk::get(WatchRequest request) {
+    std::vector<std::pair<std::size_t, EdgeRef>> watched;  // Places in the request.
+    for (std::size_t i = 0; i < request.users.size(); ++i) {
+        WatchIndex::EdgeId id = 0;
+        if (index_.find_edge(request.connection, request.users[i], id)) {
+            watched.emplace_back(i, hold(id));
+        }
+    }
+    UserId viewer = request.viewer;
+    std::vector<UserId> users = request.users;
+    Result<std::vector<Seen>> seen = co_await reader_.look(std::move(viewer), std::move(users));
+    std::vector<UserId> again;
+    for (const auto& [place, ref] : watched) {
+        const WatchEdge* const edge = find(ref);
+        if (edge == nullptr) {
+            continue;
+        }
+        if (!seen) {
+            let_go(ref);
+            again.push_back(request.users[place]);
+            continue;
+        }
+        Seen& one = (*seen)[place];
+        recall(ref, one);
+        if (one.verdict.unread() || is_older(*edge, one)) {
+            again.push_back(one.user);
+        }
+        take(ref, one);
+        look_again_if_untold(request.connection, one);
+    }
+    if (!again.empty()) {
+        look_again_later(request.connection, std::move(again), kRetry);
+    }
+    co_return seen;
+}
+
 void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen) {
     // One who may not see must not be told of others at other moments for it: so each by itself.
     if (!seen.record || !(seen.verdict.online() || seen.verdict.own())) {

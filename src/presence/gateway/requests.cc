@@ -135,9 +135,8 @@ Task<bool> Gateway::on_get(SlotId id, RequestId request, protocol::Get get) {
     if (!may_look(id, request, get.users.size())) {
         co_return false;
     }
-    const UserId viewer = connections_.at(id).user;
-    Result<std::vector<Seen>> seen =
-        co_await parts_.shard.reader.look(viewer, std::move(get.users));
+    WatchRequest wanted{id.slot, connections_.at(id).user, std::move(get.users), false};
+    Result<std::vector<Seen>> seen = co_await parts_.shard.watches.get(std::move(wanted));
     if (connections_.find(id) == nullptr) {
         co_return false;
     }
