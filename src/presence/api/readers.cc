@@ -303,6 +303,15 @@ std::vector<SlotId> Readers::readers_of(const UserId& user) const {
     return found == by_user_.end() ? std::vector<SlotId>() : found->second;
 }
 
+std::vector<UserId> Readers::users() const {
+    std::vector<UserId> users;
+    users.reserve(by_user_.size());
+    for (const auto& [user, readers] : by_user_) {
+        users.push_back(user);
+    }
+    return users;
+}
+
 void Readers::on_profile_changed(const UserId& user) {
     const std::vector<SlotId> readers = readers_of(user);
     if (readers.empty() && !parts_.shard.service.has_beating(user)) {

@@ -88,6 +88,7 @@ public:
     void deliver_seen(std::uint32_t reader, std::span<const Seen* const> seen) override;
 
     // -- ReaderOwner ----------------------------------------------------------------------------
+    [[nodiscard]] std::vector<UserId> users() const override;
     void on_profile_changed(const UserId& user) override;
     void end_readers(const UserId& user) override;
     [[nodiscard]] OpenConnections connections() const override;

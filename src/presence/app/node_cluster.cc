@@ -26,9 +26,11 @@ NodeCluster::NodeCluster(const Parts& parts)
         shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
             first->post([member] { member->suspect(); });
         });
-        parts.store.set_gap_handler(i, [shard](const PartitionSet& lost) {
+        gateway::Gateway* const gateway = parts.gateways[i];
+        parts.store.set_gap_handler(i, [shard, gateway](const PartitionSet& lost) {
             shard->cache.invalidate(lost);  // RULINGS 8
             shard->watches.look_at_all_again();
+            gateway->look_for_revoked();  // RULINGS 43
         });
     }
 }

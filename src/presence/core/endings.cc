@@ -7,6 +7,14 @@
 namespace presence {
 
 namespace {
+
+Error no_store() {
+    return {ErrorCode::unavailable, "the store does not answer", 1000, 0};
+}
+
+}  // namespace
+
+namespace {
 /// A store that would not take an end is asked again after that long.
 constexpr Millis kRetry{1000};
 }  // namespace
@@ -154,7 +162,7 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
         cut_off(*local, EndReason::kicked);
         const bool ended = co_await end_locked(entered.slot(), local_id, Cause::kicked, sign);
         if (!ended) {
-            co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+            co_return no_store();
         }
         co_return true;
     }
@@ -175,7 +183,7 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
         cut_off(*local, reason);
         const bool ended = co_await end_locked(entered.slot(), local_id, cause, sign);
         if (!ended) {
-            co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+            co_return no_store();
         }
     }
     Result<bool> elsewhere = co_await end_elsewhere(entered.slot(), std::nullopt, cause, reason);
@@ -188,6 +196,9 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
 Task<Result<bool>> PresenceService::erase(UserId id) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
+    if (is_apart()) {
+        co_return no_store();  // Sessions on other nodes would go on under that name.
+    }
     const std::vector<SlotId> locals = entered.user().sessions;
     for (const SlotId local : locals) {
         cut_off(sessions_.at(local), EndReason::erased);
@@ -215,6 +226,9 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     }
     if (!settled) {
         co_return settled.error();
+    }
+    if (entered.user().ahead) {
+        co_return no_store();  // Kept here only: to be asked for again.
     }
     tell_holders(slot, *ended, EndReason::erased);
     entered.user().deferred.reset();

@@ -346,6 +346,7 @@ private:
     [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
     [[nodiscard]] Task<Result<bool>> reload(const std::vector<Entered>& entered);
     void take_record(SlotId user, UserRecordRef stored);
+    [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);
     /// Finds out which sessions here others have taken over or ended.
     void reconcile(SlotId user, const UserRecordRef& before);

@@ -41,6 +41,8 @@ public:
     virtual ~ReaderOwner() = default;
     /// Rules, contacts, blocks or revocation of `user` have changed; the caches know.
     virtual void on_profile_changed(const UserId& user) = 0;
+    /// Those who read.
+    [[nodiscard]] virtual std::vector<UserId> users() const = 0;
     /// The user was erased: nothing goes on under that name.
     virtual void end_readers(const UserId& user) = 0;
     /// All of the thread, the gateway's included.

@@ -103,6 +103,11 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
     co_return true;
 }
 
+/// What other nodes hold can be neither read nor changed.
+bool PresenceService::is_apart() const {
+    return parts_.nodes.is_cut_off() || !parts_.nodes.vouches(parts_.clock.now());
+}
+
 /// Whether a session of the user is this node's, and not in doubt.
 bool PresenceService::vouches_for_any(const User& user) {
     return !parts_.nodes.alone() && std::ranges::any_of(user.sessions, [&](SlotId id) {
@@ -374,6 +379,9 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
     if (parts_.nodes.alone()) {
         co_return false;
     }
+    if (is_apart()) {
+        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+    }
     users_.at(slot).loaded = false;
     auto ended = std::make_shared<std::vector<Session>>();
     const WallTime now = parts_.clock.wall_now();
@@ -394,6 +402,9 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
     Result<bool> settled = co_await settle(slot, cause, std::move(edit));
     if (!settled) {
         co_return settled.error();
+    }
+    if (users_.at(slot).ahead) {
+        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
     }
     tell_holders(slot, *ended, reason);
     co_return !ended->empty();

@@ -4,12 +4,16 @@
 #include "presence/gateway/gateway.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace presence::gateway {
 
 namespace {
 
 using protocol::CloseReason;
+
+/// Users whose profiles are read together.
+constexpr std::size_t kLookBatch = 200;
 
 CloseReason close_reason_for(EndReason reason) {
     switch (reason) {
@@ -209,6 +213,29 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
     }
     if (parts_.shard.readers != nullptr) {
         parts_.shard.readers->on_profile_changed(user);
+    }
+}
+
+Detached Gateway::look_for_revoked() {
+    std::vector<UserId> users;
+    for (HeldUser& held : parts_.shard.service.users_here()) {
+        users.push_back(std::move(held.user));
+    }
+    if (parts_.shard.readers != nullptr) {
+        std::ranges::move(parts_.shard.readers->users(), std::back_inserter(users));
+    }
+    for (std::size_t i = 0; i < users.size(); i += kLookBatch) {
+        const std::size_t end = std::min(users.size(), i + kLookBatch);
+        const std::vector<UserId> batch(users.begin() + static_cast<std::ptrdiff_t>(i),
+                                        users.begin() + static_cast<std::ptrdiff_t>(end));
+        std::vector<UserId> asked = batch;
+        const std::vector<ProfileAnswer> answers =
+            co_await parts_.shard.cache.get(std::move(asked));
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            if (answers[k].known && answers[k].profile && answers[k].profile->revoked_before) {
+                on_profile_changed(batch[k], 0);
+            }
+        }
     }
 }
 

@@ -125,6 +125,8 @@ public:
     // -- PresenceBus::Receiver ------------------------------------------------------------------
     void on_presence(const PresenceEventRef& event) override;
     void on_profile_changed(const UserId& user, std::uint64_t revision) override;
+    /// Word of revocations may have been lost: all who are here are looked at, a batch at a time.
+    Detached look_for_revoked();
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
     void on_room(const RoomStatementRef& statement) override;

@@ -220,6 +220,27 @@ describe('several nodes', { skip: !hasPostgres && 'no PostgreSQL here' }, () => 
     for (const node of nodes) await assert.rejects(attach(node, user, { token: tokens[1] }), /unauthorized/);
   });
 
+  test('what ends a user while Redis is away is refused, or made up for afterwards', async () => {
+    const [revoked, erased] = [fresh(), fresh()];
+    const token = tokenFor(revoked, { iat: Math.floor(Date.now() / 1000) - 60 });
+    const one = await attach(nodes[0], revoked, { token });
+    const two = await attach(nodes[0], erased);
+    const [session] = await listSessions(nodes[0], erased);
+    await redis.stop();
+    try {
+      await until(async () => (await call(nodes[1], 'GET', userPath(erased, '/sessions'))).status === 503, 'node 1 to notice');
+      await done(nodes[1], 'POST', userPath(revoked, '/revoke'), { body: { before: Date.now() } });
+      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, ''))).status, 503);
+      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, `/sessions/${session.sessionId}`))).status, 503);
+      assert.equal(two.ended, undefined);
+    } finally {
+      await redis.start();
+    }
+    await one.closedWith(4401, undefined, 10_000);
+    await until(async () => (await call(nodes[1], 'DELETE', userPath(erased, ''))).status === 204, 'the erasure', 10_000);
+    await two.closedWith(4403);
+  });
+
   test('FO-069 FO-070 FO-071 ids that look alike, hold separators or wildcards stay apart', async () => {
     const tail = fresh('');
     const ids = ['a:b', 'a', 'a:', '{a}', '{a}b', '{', '}', '*', 'u*', 'u?', '[a-z]', '\\*', 'u1', 'u2', 'a b', 'a%2Fb', 'a/b', 'a?b', 'a#b', '_', 'beats',
