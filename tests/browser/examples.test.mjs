@@ -88,9 +88,13 @@ test("the Node script tells when somebody comes and goes", async () => {
   });
   let said = "";
   watcher.stdout.on("data", (text) => (said += text));
+  const ended = once(watcher, "exit").then(([code]) => {
+    throw new Error(`watch.mjs ended with ${code}; it had said: ${said}`);
+  });
+  ended.catch(() => {}); // At the end it is to end.
   const says = async (text) => {
     while (!said.includes(text)) {
-      await once(watcher.stdout, "data");
+      await Promise.race([once(watcher.stdout, "data"), ended]);
     }
   };
   await says("ana: offline");
