@@ -291,7 +291,7 @@ protected:
     PostgresProfileStore store_{life_.database(), life_.loop()};
 };
 
-TEST_F(PostgresOutage, DISABLED_FO_091_ARestartOfTheServerIsNoticedByNobodyWhoCallsAfterIt) {
+TEST_F(PostgresOutage, FO_091_ARestartOfTheServerIsNoticedByNobodyWhoCallsAfterIt) {
     for (int round = 0; round < 3; ++round) {
         ASSERT_TRUE(life_.run(store_.save_last_seen(rows(round * 100, round * 100 + 100))));
         server_.stop();

@@ -260,10 +260,11 @@ std::optional<Error> Connection::take_failure() {
 }
 
 bool Connection::usable() {
-    // What arrives between statements is a notice, or the end.
+    // What arrives between statements is a notice, or the end: of which a server that shuts down
+    // says why, so that there is something to read before it.
     pollfd socket{PQsocket(handle_), POLLIN, 0};
-    if (!worn_out_ && ::poll(&socket, 1, 0) > 0 && PQconsumeInput(handle_) == 0) {
-        worn_out_ = true;
+    while (!worn_out_ && ::poll(&socket, 1, 0) > 0) {
+        worn_out_ = PQconsumeInput(handle_) == 0;
     }
     return !worn_out_ && PQstatus(handle_) == CONNECTION_OK;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
 
 namespace presence::postgres {
@@ -124,7 +125,9 @@ void Database::work(std::size_t index) {
         if (jobs.empty()) {
             continue;  // Another worker was quicker.
         }
-        run(*worker.connection, jobs);
+        if (!run(*worker.connection, jobs) && put_back(jobs)) {
+            continue;
+        }
         for (const std::unique_ptr<Job>& job : jobs) {
             job->finish();
         }
@@ -236,15 +239,25 @@ Database::Jobs Database::take_jobs() {
     return jobs;
 }
 
-void Database::run(Connection& connection, Jobs& jobs) {
-    if (jobs.front()->as_load() != nullptr) {
-        run_reads(connection, jobs);
-    } else {
-        run_in_transaction(connection, *jobs.front());
+bool Database::put_back(Jobs& jobs) {
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<Job>& job : jobs) {
+        if (stopping_ || !job->note_put_back()) {
+            return false;
+        }
     }
+    counters_.put_back += jobs.size();
+    queue_.insert(queue_.begin(), std::make_move_iterator(jobs.begin()),
+                  std::make_move_iterator(jobs.end()));
+    return true;
 }
 
-void Database::run_reads(Connection& connection, Jobs& jobs) {
+bool Database::run(Connection& connection, Jobs& jobs) {
+    return jobs.front()->as_load() != nullptr ? run_reads(connection, jobs)
+                                              : run_in_transaction(connection, *jobs.front());
+}
+
+bool Database::run_reads(Connection& connection, Jobs& jobs) {
     std::vector<UserId> users;
     for (const std::unique_ptr<Job>& job : jobs) {
         const std::vector<UserId>& asked = job->as_load()->users();
@@ -265,12 +278,14 @@ void Database::run_reads(Connection& connection, Jobs& jobs) {
             job->as_load()->take(found);
         }
     }
+    return !failure || connection.usable();
 }
 
-void Database::run_in_transaction(Connection& connection, Job& job) {
+bool Database::run_in_transaction(Connection& connection, Job& job) {
     constexpr int kMostRuns = 4;
     for (int run = 1;; ++run) {
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+        const bool begun = !connection.failed();
         if (job.durability() == Durability::on_disk) {
             // Only raised: what is stricter than `on` stays, and so does `local`.
             static_cast<void>(
@@ -291,12 +306,12 @@ void Database::run_in_transaction(Connection& connection, Job& job) {
         }
         if (!failure) {
             note_success();
-            return;
+            return true;
         }
         if (!connection.worth_repeating() || run == kMostRuns) {
             note(*failure);
             job.fail(*failure);
-            return;
+            return begun || connection.usable();
         }
         ++counters_.repeated;
     }

@@ -91,6 +91,7 @@ public:
         std::atomic<std::uint64_t> failures = 0;  ///< Calls that the server did not take.
         std::atomic<std::uint64_t> refused = 0;   ///< Calls over the queue's limit.
         std::atomic<std::uint64_t> repeated = 0;  ///< Transactions run again after a deadlock.
+        std::atomic<std::uint64_t> put_back = 0;  ///< Calls moved to another connection.
         std::atomic<std::uint64_t> connects = 0;  ///< Connections that came about.
         std::atomic<std::uint64_t> connect_failures = 0;
     };
@@ -121,9 +122,12 @@ private:
     [[nodiscard]] Result<std::unique_ptr<Connection>> open_connection();
     void disconnect(Worker& worker);
     [[nodiscard]] Jobs take_jobs();
-    void run(Connection& connection, Jobs& jobs);
-    void run_reads(Connection& connection, Jobs& jobs);
-    void run_in_transaction(Connection& connection, Job& job);
+    // False: the connection was lost before anything of it was done; it has failed so far.
+    [[nodiscard]] bool run(Connection& connection, Jobs& jobs);
+    [[nodiscard]] bool run_reads(Connection& connection, Jobs& jobs);
+    [[nodiscard]] bool run_in_transaction(Connection& connection, Job& job);
+    /// Puts them to the head of the queue, for another connection. False: they were there before.
+    [[nodiscard]] bool put_back(Jobs& jobs);
     void fail_all(const Error& error);
     void note(const Error& failure);
     void note_success();
@@ -150,6 +154,8 @@ public:
     Job& operator=(const Job&) = delete;
     virtual ~Job() = default;
     [[nodiscard]] Durability durability() const { return durability_; }
+    /// True: for the first time.
+    [[nodiscard]] bool note_put_back() { return !std::exchange(was_put_back_, true); }
     /// Not null: a read of profiles.
     [[nodiscard]] virtual Load* as_load() { return nullptr; }
     virtual void run(Connection& connection) = 0;
@@ -159,6 +165,7 @@ public:
 
 private:
     Durability durability_;
+    bool was_put_back_ = false;
 };
 
 template <class T>
