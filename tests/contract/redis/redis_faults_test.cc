@@ -250,6 +250,36 @@ TEST(RedisBusOfTwoNodes, SignalsAndTakenSessionsGoToTheNodesThatHoldThem) {
     EXPECT_TRUE(third.receiver.taken.empty());
 }
 
+TEST(RedisBusOfTwoNodes, AHolderThatDoesNotHearYetIsToldAgain) {
+    RedisServer server;
+    RedisNode first(server.config(), 1);
+    RedisNode second(server.config(), 2);
+    ASSERT_TRUE(first.until([&] { return first.client->usable() && second.client->usable(); }));
+    const NodeId holder{99};
+    first.bus->endpoint(0).publish_session_taken(
+        {holder, kAda, SessionId("session"), Epoch{7}, EndReason::replaced});
+    ASSERT_TRUE(first.until([&] { return first.bus->counters().taken_again >= 1; }));
+    EXPECT_TRUE(second.receiver.taken.empty());
+    second.bus->set_node(holder);
+    ASSERT_TRUE(second.until([&] { return second.receiver.taken.size() == 1; }));
+    EXPECT_EQ(second.receiver.taken[0].session.text, "session");
+    second.pass(Millis{1'000});
+    EXPECT_EQ(second.receiver.taken.size(), 1U);
+    EXPECT_EQ(first.bus->counters().taken_lost, 0U);
+}
+
+TEST(RedisBusOfTwoNodes, AHolderThatNeverHearsIsGivenUp) {
+    RedisServer server;
+    RedisNode first(server.config(), 1);
+    ASSERT_TRUE(first.until([&] { return first.client->usable(); }));
+    first.bus->endpoint(0).publish_session_taken(
+        {NodeId{99}, kAda, SessionId("session"), Epoch{7}, EndReason::replaced});
+    ASSERT_TRUE(first.until([&] { return first.bus->counters().taken_lost == 1; }));
+    EXPECT_EQ(first.bus->counters().taken_again, 5U);
+    first.pass(Millis{300});
+    EXPECT_EQ(first.bus->counters().taken_again, 5U);
+}
+
 TEST(RedisFaults, OneNodeSendsForEachPartitionAndTheNextTakesOver) {
     RedisServer server;
     redis::RedisConfig config = server.config();

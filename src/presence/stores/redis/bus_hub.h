@@ -87,6 +87,8 @@ private:
     void answer(Waiter& waiter, Result<bool> result);
     void give_up(const std::shared_ptr<Waiter>& waiter);
     void send(std::string channel, std::string message, UniqueFunction<void()> not_sent);
+    /// Tells a node until one hears it, for the `tells`th time now.
+    void tell_holder(NodeId holder, std::string message, unsigned tells);
     void signal_nodes(const SignalRef& signal, std::string_view head);
     void deliver_home(const UserId& user, UniqueFunction<void(Outlet&)> what);
     void distribute(const PresenceEventRef& event);
@@ -107,6 +109,7 @@ private:
     std::optional<redis::Probes> probes_;
     std::uint64_t seed_;
     NodeId node_;  ///< None yet, or alone.
+    std::size_t to_tell_again_ = 0;
     boost::unordered_flat_map<UserId, Interest, IdHash, IdEqual> interests_;
     boost::unordered_flat_map<std::string, std::vector<std::shared_ptr<Waiter>>> waiting_;
     boost::unordered_flat_map<RoomId, std::uint64_t, IdHash, IdEqual> rooms_;  ///< Threads.

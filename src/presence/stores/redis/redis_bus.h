@@ -22,8 +22,11 @@ struct RedisBusCounters {
     std::atomic<std::uint64_t> messages = 0;       ///< That have arrived.
     std::atomic<std::uint64_t> unreadable = 0;     ///< Of another release, or damaged.
     std::atomic<std::uint64_t> not_sent = 0;       ///< Told within the node only.
-    std::atomic<std::uint64_t> gaps = 0;           ///< Partitions that were deaf and are healed.
-    std::atomic<std::uint64_t> shaken = 0;         ///< Partitions with a new life or server.
+    std::atomic<std::uint64_t> taken_again =
+        0;                                      ///< Times that a holder of a session was told anew.
+    std::atomic<std::uint64_t> taken_lost = 0;  ///< Given up: it has to find out by itself.
+    std::atomic<std::uint64_t> gaps = 0;        ///< Partitions that were deaf and are healed.
+    std::atomic<std::uint64_t> shaken = 0;      ///< Partitions with a new life or server.
     std::atomic<std::uint64_t> probes_sent = 0;
     std::atomic<std::uint64_t> probes_missed = 0;
 };
