@@ -78,6 +78,7 @@ ThreadCounts& ThreadCounts::operator+=(const ThreadCounts& other) {
     add_counters(net, other.net);
     add_counters(readers, other.readers);
     reader_places_refused += other.reader_places_refused;
+    add_counters(look_times, other.look_times);
     add_counters(store_times, other.store_times);
     add_counters(loop_lag, other.loop_lag);
     census += other.census;

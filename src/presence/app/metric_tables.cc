@@ -322,6 +322,11 @@ void write_threads(MetricPage& page, const ThreadCounts& counts) {
                  "Streams and polls over limits.readers_per_user.",
                  static_cast<double>(counts.reader_places_refused));
     write_rows(page, counts.net, kNetRows);
+    page.histogram("presenced_settle_seconds",
+                   "Time in seconds to settle a user, from reading the record to telling.",
+                   counts.core.settle_times);
+    page.histogram("presenced_snapshot_seconds",
+                   "Time in seconds to read and judge the users of one list.", counts.look_times);
     page.histogram("presenced_store_read_seconds",
                    "Time in seconds to read records, each for many users.",
                    counts.store_times.reads);

@@ -40,6 +40,7 @@ struct ThreadCounts {
     net::NetCounters net;
     api::ReaderCounters readers;
     std::uint64_t reader_places_refused = 0;
+    LatencyHistogram look_times;
     StoreTimes store_times;
     LatencyHistogram loop_lag;
     OpenCensus census;

@@ -34,6 +34,7 @@ Task<ThreadCounts> counts_of(Worker& worker) {
     counts.net = worker.server->counters();
     counts.readers = worker.api->readers().counters();
     counts.reader_places_refused = shard.places.refused();
+    counts.look_times = shard.reader.look_times();
     counts.store_times = worker.store_times;
     counts.loop_lag = worker.loop_lag;
     for (const HeldUser& held : shard.service.users_here()) {

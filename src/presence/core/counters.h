@@ -1,5 +1,7 @@
 #pragma once
 
+#include "presence/base/latency.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +94,7 @@ struct CoreCounters {
     std::uint64_t room_counts = 0;      ///< `roomUpdate` messages of counts alone.
     std::uint64_t rooms_behind = 0;     ///< Readers to whom a whole room is owed.
     std::uint64_t room_signals_shed = 0;
+    LatencyHistogram settle_times;  ///< Reading, committing and telling; without waits for a lock.
 };
 
 }  // namespace presence

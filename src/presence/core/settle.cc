@@ -138,6 +138,7 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
 }
 
 Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change change) {
+    const Timed timed(parts_.counters.settle_times);
     ++parts_.counters.settles[static_cast<std::size_t>(cause)];
     for (int attempt = 0; attempt < kSettleAttempts; ++attempt) {
         Result<bool> ready = co_await ensure_record(slot);

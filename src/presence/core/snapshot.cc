@@ -71,6 +71,7 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
 
 Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewer,
                                                      std::vector<UserId> users) {
+    const Timed timed(look_times_);
     std::vector<UserId> parties = users;
     if (viewer) {
         parties.push_back(*viewer);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/base/clock.h"
+#include "presence/base/latency.h"
 #include "presence/base/task.h"
 #include "presence/core/configs.h"
 #include "presence/core/node_view.h"
@@ -83,6 +84,9 @@ public:
     [[nodiscard]] PresenceView view(const UserId& user, const Presence* presence,
                                     Verdict verdict) const;
 
+    /// How long the calls of look took, from rules to verdicts.
+    [[nodiscard]] const LatencyHistogram& look_times() const noexcept { return look_times_; }
+
 private:
     const Clock& clock_;
     ProfileCache& profiles_;
@@ -91,6 +95,7 @@ private:
     const NodeView& nodes_;
     HeldHere held_here_;
     std::function<void()> on_unreachable_;
+    LatencyHistogram look_times_;
 
     [[nodiscard]] rules::Viewing viewing_of(const Presence* presence, Verdict verdict) const;
     struct Records {

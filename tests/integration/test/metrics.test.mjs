@@ -57,6 +57,8 @@ test('what clients do is counted, whichever thread they are on', async () => {
   assert.equal(grown('presenced_welcomes_total'), 7);
   assert.equal(grown('presenced_requests_total'), 6 + 1 /* watch */);
   assert.ok(grown('presenced_heartbeats_total') >= 6);
+  assert.ok(grown('presenced_settle_seconds_count') >= 13);
+  assert.ok(grown('presenced_snapshot_seconds_count') >= 1);
   assert.ok(grown('presenced_store_commit_seconds_count') >= 13);  // 7 attaches, 6 statuses
   assert.ok(grown('presenced_store_read_seconds_count') >= 2);
   assert.ok(grown('presenced_loop_lag_seconds_count') > 0);
@@ -174,7 +176,7 @@ test('a real Prometheus scrapes it', { skip: !has('prometheus') }, async () => {
     await attach(held.server, fresh());
     await until(async () => (await query('presenced_users{status="online"} >= 1')).length === 1, 'a scrape', 30_000);
     assert.equal((await query('up'))[0].value[1], '1');
-    assert.ok((await query('histogram_quantile(0.99, presenced_store_commit_seconds_bucket)'))[0].value[1] > 0);
+    assert.ok((await query('histogram_quantile(0.99, presenced_settle_seconds_bucket)'))[0].value[1] > 0);
   } finally {
     child.kill('SIGKILL');
     await ended;

@@ -62,6 +62,8 @@ function makeCharts(): Chart[] {
       NO_METRICS,
     ),
     new Chart("Watches", "", [gauge("viewer and user", "presenced_watches")], NO_METRICS),
+    new Chart("Time to settle", "ms", quantiles("presenced_settle_seconds"), NOTHING_YET),
+    new Chart("Time to look up a list", "ms", quantiles("presenced_snapshot_seconds"), NOTHING_YET),
     new Chart("Time to commit", "ms", quantiles("presenced_store_commit_seconds"), NOTHING_YET),
     new Chart("Time to read records", "ms", quantiles("presenced_store_read_seconds"), NOTHING_YET),
     new Chart("Lag of the threads", "ms", quantiles("presenced_loop_lag_seconds"), NOTHING_YET),
