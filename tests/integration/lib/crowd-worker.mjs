@@ -69,7 +69,7 @@ class Light {
     else if (opcode === 1 && this.answer) {
       const message = JSON.parse(payload.toString());
       if (message.type === 'welcome') {
-        this.answer({ resume: message.resume, resumed: message.resumed });
+        this.answer({ resume: message.resume, resumed: message.resumed, at: Date.now() });
         this.timer = setTimeout(() => {
           this.socket.write(beat);
           this.timer = setInterval(() => this.socket.write(beat), this.beatEveryMs);

@@ -39,7 +39,7 @@ export class Crowd {
   /**
    * Opens a connection for each of `users`, `atOnce` of them at a time, and lets each beat.
    * @param resume  user -> what an earlier welcome gave
-   * @return  user -> {resume, resumed}, or {error, retryAfterMs, tookMs} for who was refused
+   * @return  user -> {resume, resumed, at}, or {error, retryAfterMs, tookMs} for who was refused
    */
   async attach(server, users, { resume = new Map(), beatEveryMs = 700, atOnce = 50, perSecond } = {}) {
     return this.ask('attach', { port: server.port, users, resume, beatEveryMs, atOnce, perSecond });

@@ -100,7 +100,7 @@ for (const [kind, startStore] of [['a single Redis', () => startRedis()], ['a Re
       await allList(room, [one, two, third, fourth], [one, two, third, fourth], [...servers, d, e]);
       await d.terminate();
       d.killedByTest = true;
-      await delay(grace);
+      await delay(lease);  // Longer than the grace of this profile: the others wait for both.
       await allList(room, [one, two, fourth], [one, two, fourth]);
       await nodes.kill(e);
       await delay(lease + 1000);
