@@ -42,14 +42,17 @@ struct ClientConnection {
     UserId user;
     TokenBucket messages;
     std::optional<WallTime> token_issued_at;
+    MonoTime warn_at;     ///< When `tokenExpiring` is due; 0: it was sent, or never is.
     MonoTime token_over;  ///< When the token ends, leeway included; 0: never.
+    /// The timer's tick at which the token is looked at next; 0: none is filed. Looks filed under
+    /// other ticks are of tokens that were replaced, and do nothing.
+    std::uint32_t token_tick = 0;
     Stage stage = Stage::greeting;
     bool busy = false;    ///< A request is under way; the next waits in the socket.
     bool paused = false;  ///< `delivery: paused`.
     bool may_watch = true;
     bool may_status = true;
     bool may_privacy = true;
-    bool warned = false;      ///< `tokenExpiring` was sent for this token.
     bool slow_check = false;  ///< A look at whether it reads is filed.
     std::unique_ptr<Rare> rare;
 

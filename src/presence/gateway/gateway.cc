@@ -173,10 +173,10 @@ void Gateway::deafen(const UserId& user, const SessionId& session) {
 void Gateway::tick() {
     const MonoTime now = parts_.clock.now();
     parts_.shard.service.tick();
-    timers_.advance(now, [&](const Timer& timer, std::uint32_t) { visit(timer, now); });
+    timers_.advance(now, [&](const Timer& timer, std::uint32_t tick) { visit(timer, tick, now); });
 }
 
-void Gateway::visit(const Timer& timer, MonoTime now) {
+void Gateway::visit(const Timer& timer, std::uint32_t tick, MonoTime now) {
     const SlotId id = timer.connection;
     ClientConnection* connection = connections_.find(id);
     if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
@@ -189,21 +189,8 @@ void Gateway::visit(const Timer& timer, MonoTime now) {
                 close(id, protocol::CloseReason::hello_timeout, true);
             }
             return;
-        case TimerKind::token_warning:
-            if (!connection->warned && connection->token_over > MonoTime{}) {
-                connection->warned = true;
-                const Millis left = connection->token_over - parts_.tokens.leeway() - now;
-                send(id, protocol::encode_token_expiring(std::max(left, Millis{0})));
-            }
-            return;
-        case TimerKind::token_end:
-            if (connection->token_over > MonoTime{}) {
-                if (now >= connection->token_over) {
-                    close(id, protocol::CloseReason::token_expired, true);
-                } else {
-                    file(id, TimerKind::token_end, connection->token_over);
-                }
-            }
+        case TimerKind::token:
+            look_at_token(id, tick, now);
             return;
         case TimerKind::slow: {
             connection->slow_check = false;

@@ -105,6 +105,8 @@ public:
     void drain(Millis window);
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
     [[nodiscard]] const GatewayCounters& counters() const noexcept { return counters_; }
+    /// Deadlines filed, of all connections.
+    [[nodiscard]] std::size_t timer_count() const noexcept { return timers_.size(); }
 
     // -- SessionOwner ---------------------------------------------------------------------------
     void end_connection(SlotId connection, EndReason reason) override;
@@ -136,7 +138,7 @@ public:
     void set_store_health(StoreHealth store);
 
 private:
-    enum class TimerKind : std::uint8_t { hello, token_warning, token_end, slow, drain };
+    enum class TimerKind : std::uint8_t { hello, token, slow, drain };
     struct Timer {
         SlotId connection;
         TimerKind kind = TimerKind::hello;
@@ -156,6 +158,9 @@ private:
                  const TokenClaims& claims);
     void take_claims(ClientConnection& connection, const TokenClaims& claims);
     void arm_token_timers(SlotId id, const TokenClaims& claims);
+    /// Files the next look at the token, unless an earlier one is filed.
+    void file_token_look(SlotId id);
+    void look_at_token(SlotId id, std::uint32_t tick, MonoTime now);
 
     // Requests, in requests.cc
     void take_message(SlotId id, std::string_view text);
@@ -200,7 +205,7 @@ private:
     Detached deliver_signal(SignalRef signal);
     Detached end_revoked(UserId user);
 
-    void visit(const Timer& timer, MonoTime now);
+    void visit(const Timer& timer, std::uint32_t tick, MonoTime now);
     void file(SlotId id, TimerKind kind, MonoTime deadline);
 
     GatewayParts parts_;

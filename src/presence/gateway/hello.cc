@@ -127,7 +127,7 @@ void Gateway::take_claims(ClientConnection& connection, const TokenClaims& claim
 
 void Gateway::arm_token_timers(SlotId id, const TokenClaims& claims) {
     ClientConnection& connection = connections_.at(id);
-    connection.warned = false;
+    connection.warn_at = {};
     connection.token_over = {};
     if (!claims.expires_at) {
         return;
@@ -138,8 +138,43 @@ void Gateway::arm_token_timers(SlotId id, const TokenClaims& claims) {
     const Millis life = *claims.expires_at - wall;
     connection.token_over = now + life + parts_.tokens.leeway();
     const Millis warn_in = life > 2 * kAhead ? life - kAhead : std::max(life, Millis{0}) / 2;
-    file(id, TimerKind::token_warning, now + warn_in);
-    file(id, TimerKind::token_end, connection.token_over);
+    connection.warn_at = now + warn_in;
+    file_token_look(id);
+}
+
+void Gateway::file_token_look(SlotId id) {
+    ClientConnection& connection = connections_.at(id);
+    const MonoTime next =
+        connection.warn_at > MonoTime{} ? connection.warn_at : connection.token_over;
+    const std::uint32_t tick = timers_.tick_of(next);
+    if (connection.token_tick == 0 || tick < connection.token_tick) {
+        connection.token_tick = timers_.file({id, TimerKind::token}, next);
+    }
+}
+
+/// A far deadline comes by here several times, as it is beyond the span of the timers.
+void Gateway::look_at_token(SlotId id, std::uint32_t tick, MonoTime now) {
+    ClientConnection& connection = connections_.at(id);
+    if (tick != connection.token_tick) {
+        return;
+    }
+    connection.token_tick = 0;
+    if (connection.token_over == MonoTime{}) {
+        return;
+    }
+    if (now >= connection.token_over) {
+        close(id, protocol::CloseReason::token_expired, true);
+        return;
+    }
+    const bool warns = connection.warn_at > MonoTime{} && now >= connection.warn_at;
+    if (warns) {
+        connection.warn_at = {};
+    }
+    file_token_look(id);
+    if (warns) {
+        const Millis left = connection.token_over - parts_.tokens.leeway() - now;
+        send(id, protocol::encode_token_expiring(std::max(left, Millis{0})));
+    }
 }
 
 Detached Gateway::attach(SlotId id, RequestId request, protocol::Hello hello, TokenClaims claims) {

@@ -1,0 +1,89 @@
+// What becomes of a connection as its token ages and is replaced.
+
+#include "unit/gateway/gateway_world.h"
+
+namespace presence::gateway::testing {
+namespace {
+
+class GatewayTokens : public GatewayWorld {
+protected:
+    std::string user = user_at(0);
+};
+
+TEST_F(GatewayTokens, ATokenOfAnHourIsWarnedOfOnceAndAMinuteAhead) {
+    Peer peer = welcome(token_of(user, 1h));
+
+    pass(3539s);
+    EXPECT_EQ(warnings(peer), 0U);
+    pass(2s);
+    EXPECT_EQ(warnings(peer), 1U);
+    EXPECT_TRUE(peer.got(R"("inMs":60000)") || peer.got(R"("inMs":599)")) << peer.received;
+    pass(59s + FakeTokens::kLeeway - 1s);
+    EXPECT_EQ(warnings(peer), 1U);
+    EXPECT_FALSE(peer.got("token_expired"));
+    pass(2s);
+    pump_until_got(peer, "token_expired");
+}
+
+TEST_F(GatewayTokens, AShortOneIsWarnedOfAtHalfOfItsLife) {
+    Peer peer = welcome(token_of(user, 100s));
+
+    pass(49s);
+    EXPECT_EQ(warnings(peer), 0U);
+    pass(2s);
+    EXPECT_EQ(warnings(peer), 1U);
+}
+
+TEST_F(GatewayTokens, AFreshTokenIsWarnedOfBeforeItsOwnEndOnly) {
+    Peer peer = welcome(token_of(user, 1h));
+    pass(600s);
+    auth(peer, token_of(user, 1h));
+
+    pass(3539s);
+    EXPECT_EQ(warnings(peer), 0U);
+    pass(2s);
+    EXPECT_EQ(warnings(peer), 1U);
+    pass(61s);
+    EXPECT_EQ(warnings(peer), 1U);
+}
+
+TEST_F(GatewayTokens, AFreshTokenThatEndsSoonerIsWarnedOfAndEndsSooner) {
+    Peer peer = welcome(token_of(user, 1h));
+    pass(10s);
+    auth(peer, token_of(user, 200s));
+
+    pass(139s);
+    EXPECT_EQ(warnings(peer), 0U);
+    pass(2s);
+    EXPECT_EQ(warnings(peer), 1U);
+    pass(60s + FakeTokens::kLeeway);
+    pump_until_got(peer, "token_expired");
+    EXPECT_EQ(warnings(peer), 1U);
+}
+
+TEST_F(GatewayTokens, AFreshTokenWithoutAnEndEndsNothing) {
+    Peer peer = welcome(token_of(user, 200s));
+    auth(peer, token_of(user));
+
+    pass(2h);
+    EXPECT_EQ(warnings(peer), 0U);
+    EXPECT_FALSE(peer.closed);
+}
+
+TEST_F(GatewayTokens, AThousandFreshOnesLeaveNoMoreTimersThanOne) {
+    Peer peer = welcome(token_of(user, 1h));
+    const std::size_t before = gateway().timer_count();
+    for (int i = 0; i < 1000; ++i) {
+        auth(peer, token_of(user, 1h));
+        pass(50ms);
+    }
+    EXPECT_LE(gateway().timer_count(), before + 1);
+    pass(3000s);
+    EXPECT_LE(gateway().timer_count(), before + 1);
+    pass(700s);
+    pump_until_got(peer, "token_expired");
+    EXPECT_EQ(warnings(peer), 1U);
+}
+
+}  // namespace
+}  // namespace presence::gateway::testing
