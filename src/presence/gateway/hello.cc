@@ -90,8 +90,11 @@ Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello, 
         attach(id, request, std::move(hello), std::move(*claims));
         co_return;
     }
-    ++counters_.handed_over;
     net::DetachedConnection moving = server_->release(connection->net);
+    if (!moving) {
+        co_return;  // It was lost in this very turn of the loop; on_closed is on its way.
+    }
+    ++counters_.handed_over;
     connections_.destroy(id);
     parts_.homes.thread(home).post([peer = peers_[home], moving = std::move(moving), request,
                                     said = std::move(hello), who = std::move(*claims)]() mutable {

@@ -85,5 +85,21 @@ TEST_F(GatewayTokens, AThousandFreshOnesLeaveNoMoreTimersThanOne) {
     EXPECT_EQ(warnings(peer), 1U);
 }
 
+TEST_F(GatewayTokens, WhoLeavesInTheTurnInWhichItsKeyComesIsNotHandedOver) {
+    const std::string token = token_of(user_at(1));
+    tokens.fetched.insert(token);
+    Peer peer = open();
+    say_hello(peer, token);
+    pump_until([&] { return !tokens.waiting.empty(); });
+
+    peer.reset_connection();
+    tokens.answer_fetch();
+    turn();
+    turn();
+    EXPECT_EQ(gateway(0).counters().handed_over, 0U);
+    EXPECT_EQ(gateway(0).connection_count(), 0U);
+    EXPECT_EQ(gateway(1).connection_count(), 0U);
+}
+
 }  // namespace
 }  // namespace presence::gateway::testing
