@@ -277,7 +277,13 @@ void Gateway::on_delivery(SlotId id, RequestId request, bool paused) {
 }
 
 Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
-    Result<TokenClaims> claims = parts_.tokens.verify(auth.token);
+    Task<Result<TokenClaims>> verifying =
+        parts_.tokens.verify_patiently(std::move(auth.token), parts_.loop);
+    Result<TokenClaims> claims = co_await verifying;
+    if (ClientConnection* const here = connections_.find(id);
+        here == nullptr || here->stage == ClientConnection::Stage::closing) {
+        co_return false;
+    }
     if (!claims) {
         ++counters_.auth_refused;
         fail(id, request, claims.error());

@@ -85,6 +85,34 @@ TEST_F(GatewayTokens, AThousandFreshOnesLeaveNoMoreTimersThanOne) {
     EXPECT_EQ(warnings(peer), 1U);
 }
 
+TEST_F(GatewayTokens, AFreshOneWhoseKeyMustBeFetchedIsWaitedFor) {
+    Peer peer = welcome(token_of(user, 100s));
+    const std::string fresh = token_of(user, 1h);
+    tokens.fetched.insert(fresh);
+
+    say_auth(peer, fresh);
+    pump_until([&] { return !tokens.waiting.empty(); });
+    tokens.answer_fetch();
+    pump_until_got(peer, R"("type":"ack","id":2,"expiresAt":)");
+    pass(200s);
+    EXPECT_EQ(warnings(peer), 0U);
+    EXPECT_FALSE(peer.got("token_expired"));
+}
+
+TEST_F(GatewayTokens, WhoLeavesWhileItsKeyIsFetchedIsForgotten) {
+    Peer peer = welcome(token_of(user));
+    const std::string fresh = token_of(user, 1h);
+    tokens.fetched.insert(fresh);
+
+    say_auth(peer, fresh);
+    pump_until([&] { return !tokens.waiting.empty(); });
+    peer.reset_connection();
+    pump_until([&] { return gateway().connection_count() == 0; });
+    tokens.answer_fetch();
+    turn();
+    EXPECT_EQ(gateway().connection_count(), 0U);
+}
+
 TEST_F(GatewayTokens, WhoLeavesInTheTurnInWhichItsKeyComesIsNotHandedOver) {
     const std::string token = token_of(user_at(1));
     tokens.fetched.insert(token);
