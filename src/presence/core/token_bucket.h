@@ -26,17 +26,6 @@ public:
         return true;
     }
 
-    /// Takes `cost` whatever is there, down to `depth` times the burst below empty; false: that
-    /// depth is reached. For telling who goes far beyond a rate from who merely touches it.
-    bool overdraw(const Rate& rate, MonoTime now, double depth, double cost = 1) {
-        refill(rate, now);
-        if (spent_ + cost > rate.burst * depth) {
-            return false;
-        }
-        spent_ = static_cast<float>(spent_ + cost);
-        return true;
-    }
-
     /// How long until `cost` will be there; 0: now.
     [[nodiscard]] Millis wait(const Rate& rate, MonoTime now, double cost = 1) {
         refill(rate, now);

@@ -35,6 +35,7 @@ struct ClientConnection {
         TokenBucket joins;
         std::optional<std::vector<std::string>> rooms;  ///< Patterns of the token; empty: all.
         TokenBucket mistakes;
+        TokenBucket flood;  ///< Of messages, at ten times their rate.
     };
 
     net::ConnectionId net;

@@ -85,6 +85,17 @@ bool Gateway::on_message(net::ConnectionId, net::UserTag tag, std::string_view t
     return connection == nullptr || !connection->busy;
 }
 
+/// What is refused is charged here, not to the messages' own bucket: so the wait that a client is
+/// told is the one it has, however much it sent. Who was never refused anything needs no `rare`.
+bool Gateway::is_flooding(ClientConnection& connection, bool within, MonoTime now) const {
+    if (within && !connection.rare) {
+        return false;
+    }
+    const TokenBucket::Rate most{kTolerance * parts_.limits.messages_per_second,
+                                 kTolerance * parts_.limits.messages_burst};
+    return !connection.rarely().flood.take(most, now) && !within;
+}
+
 void Gateway::take_message(SlotId id, std::string_view text) {
     ClientConnection* const connection = connections_.find(id);
     if (connection->stage == ClientConnection::Stage::greeting) {
@@ -94,7 +105,7 @@ void Gateway::take_message(SlotId id, std::string_view text) {
     const TokenBucket::Rate rate{parts_.limits.messages_per_second, parts_.limits.messages_burst};
     const MonoTime now = parts_.clock.now();
     const bool within = connection->messages.take(rate, now);
-    if (!within && !connection->messages.overdraw(rate, now, kTolerance)) {
+    if (is_flooding(*connection, within, now)) {
         ++counters_.closed_too_many;
         close(id, protocol::CloseReason::too_many_messages, true);
         return;

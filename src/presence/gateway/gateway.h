@@ -205,6 +205,7 @@ private:
     Detached deliver_signal(SignalRef signal);
     Detached end_revoked(UserId user);
 
+    [[nodiscard]] bool is_flooding(ClientConnection& connection, bool within, MonoTime now) const;
     void visit(const Timer& timer, std::uint32_t tick, MonoTime now);
     void file(SlotId id, TimerKind kind, MonoTime deadline);
 
