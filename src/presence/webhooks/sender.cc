@@ -140,6 +140,13 @@ Sender::Target* Sender::find(const std::string& url) {
     return found == targets_.end() ? nullptr : &found->second;
 }
 
+void Sender::forget_idle(const std::string& url) {
+    const auto found = traffic_.find(url);
+    if (found != traffic_.end() && found->second.under_way == 0 && !found->second.claiming) {
+        traffic_.erase(found);
+    }
+}
+
 Detached Sender::look_again() {
     look();
     if (!targets_.empty() && clock_.now() >= count_at_) {
@@ -158,32 +165,34 @@ Detached Sender::look_again() {
 
 void Sender::look() {
     for (const auto& [url, target] : targets_) {
-        if (!target.facts.stopped && !target.claiming && target.under_way < kSideBySide) {
+        const auto busy = traffic_.find(url);
+        const bool has_room = busy == traffic_.end() ||
+                              (!busy->second.claiming && busy->second.under_way < kSideBySide);
+        if (!target.facts.stopped && has_room) {
             claim(url);
         }
     }
 }
 
 Detached Sender::claim(std::string url) {
-    Target* target = find(url);
-    target->claiming = true;
+    Traffic& traffic = traffic_[url];
+    traffic.claiming = true;
     OutboxClaim asked{.target = url, .new_ids = {}, .lease = kLease};
-    for (std::size_t i = target->under_way; i < kSideBySide; ++i) {
+    for (std::size_t i = traffic.under_way; i < kSideBySide; ++i) {
         asked.new_ids.push_back("msg_" + random_.token());
     }
     Result<std::vector<OutboxBatch>> batches = co_await outbox_->claim(std::move(asked));
-    target = find(url);
-    if (target == nullptr) {
-        co_return;  // A reload took it away; its batches come back by their lease.
-    }
-    target->claiming = false;
-    if (!batches) {
+    traffic_[url].claiming = false;
+    Target* const target = find(url);
+    if (target != nullptr &&
+        batches) {  // Else a reload took it away: they come back by their lease.
+        for (OutboxBatch& batch : *batches) {
+            send(std::move(batch));
+        }
+    } else if (target != nullptr) {
         target->facts.last_error = batches.error().message;
-        co_return;
     }
-    for (OutboxBatch& batch : *batches) {
-        send(std::move(batch));
-    }
+    forget_idle(url);
 }
 
 Request Sender::request_for(const std::string& url, const std::string& id, std::string body) const {
@@ -200,8 +209,7 @@ Request Sender::request_for(const std::string& url, const std::string& id, std::
 }
 
 void Sender::send(OutboxBatch batch) {
-    Target* const target = find(batch.target);
-    ++target->under_way;
+    ++traffic_[batch.target].under_way;
     Request request = request_for(batch.target, batch.id, body_of(batch.bodies));
     loop_.send(std::move(request), [this, batch = std::move(batch)](Response response) mutable {
         settle(std::move(batch), std::move(response));
@@ -211,9 +219,10 @@ void Sender::send(OutboxBatch batch) {
 Detached Sender::settle(OutboxBatch batch, Response response) {
     const bool arrived = is_success(response.status);
     const std::string failure = arrived ? "" : failure_of(response);
+    --traffic_[batch.target].under_way;
+    forget_idle(batch.target);
     Target* target = find(batch.target);
     if (target != nullptr) {
-        --target->under_way;
         ++(arrived ? target->facts.delivered : target->facts.failed);
         target->facts.last_error = arrived ? target->facts.last_error : failure;
     }

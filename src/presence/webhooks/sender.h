@@ -71,6 +71,10 @@ public:
 private:
     struct Target {
         WebhookTargetFacts facts;
+    };
+    /// What is on its way to a URL. Outlives the target, which a reload may take out and another
+    /// put back meanwhile.
+    struct Traffic {
         std::size_t under_way = 0;
         bool claiming = false;
     };
@@ -87,6 +91,7 @@ private:
     [[nodiscard]] Request request_for(const std::string& url, const std::string& id,
                                       std::string body) const;
     [[nodiscard]] Target* find(const std::string& url);
+    void forget_idle(const std::string& url);
     Detached answer_facts(Scheduler& home, Completion<Result<WebhookFacts>>::Done done);
     Detached answer_dead(Scheduler& home, std::optional<std::int64_t> after, std::size_t most,
                          Completion<Result<DeadLetters>>::Done done);
@@ -101,6 +106,7 @@ private:
     const WebhookEncoder encode_;
     WebhookConfig config_;
     std::map<std::string, Target> targets_;
+    std::map<std::string, Traffic> traffic_;  ///< By URL; none where nothing is on its way.
     bool outbox_full_ = false;
     MonoTime count_at_;  ///< When the outbox is to be counted next.
     std::thread thread_;
