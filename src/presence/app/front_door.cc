@@ -10,10 +10,6 @@ namespace presence::app {
 
 namespace {
 
-/// More different addresses than that within the memory of their buckets means that the buckets
-/// do not help; what bounds the node then is its own rate.
-constexpr std::size_t kAddresses = 10'000;
-
 bool is_bearer(std::string_view value) {
     constexpr std::string_view kScheme = "bearer ";
     return value.size() > kScheme.size() &&
@@ -32,26 +28,11 @@ bool may_read_metrics(const net::HttpRequest& request, const MetricsDoor& door) 
 }  // namespace
 
 bool FrontDoor::may_accept(const net::RemoteAddress& remote) {
-    const MonoTime now = parts_.clock.now();
-    const auto share = static_cast<double>(parts_.threads);
-    const Limits& limits = parts_.limits;
-    if (!accepts_.take({limits.accepts_per_second / share, limits.accepts_burst / share}, now)) {
-        ++accepts_refused_;
-        return false;
-    }
-    if (remote.is_loopback) {
+    if (parts_.accepts.take(remote, parts_.limits, parts_.clock.now())) {
         return true;
     }
-    if (by_address_.size() >= kAddresses) {
-        by_address_.clear();
-    }
-    const TokenBucket::Rate rate{std::max(1.0, limits.address_accepts_per_second / share),
-                                 std::max(1.0, limits.address_accepts_burst / share)};
-    if (!by_address_[remote.text].take(rate, now)) {
-        ++accepts_refused_;
-        return false;
-    }
-    return true;
+    ++accepts_refused_;
+    return false;
 }
 
 void FrontDoor::refuse(net::ConnectionId id, int status, const Error& error) {

@@ -2,13 +2,11 @@
 
 #include "presence/api/api.h"
 #include "presence/api/origin_check.h"
+#include "presence/app/accept_rates.h"
 #include "presence/base/task.h"
 #include "presence/core/limits.h"
-#include "presence/core/token_bucket.h"
 #include "presence/gateway/gateway.h"
 #include "presence/net/server.h"
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <functional>
 #include <string>
@@ -36,7 +34,7 @@ public:
         const api::OriginCheck& origins;
         const api::NodeFacts& facts;
         const Limits& limits;
-        std::size_t threads = 1;  ///< The node's limits are shared out among them.
+        AcceptRates& accepts;  ///< Of the node.
         MetricsDoor metrics{};
     };
 
@@ -76,9 +74,6 @@ private:
 
     Parts parts_;
     net::Server* server_ = nullptr;
-    TokenBucket accepts_;
-    /// Addresses seen lately. Bounded: emptied when it grows beyond kAddresses.
-    boost::unordered_flat_map<std::string, TokenBucket> by_address_;
     std::uint64_t accepts_refused_ = 0;
 };
 

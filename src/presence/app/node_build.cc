@@ -140,9 +140,9 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
         i, *worker.loop, clock, *worker.shard, *shards, *tokens,
         [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
         config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie, sender.get()});
-    worker.door = std::make_unique<FrontDoor>(
-        FrontDoor::Parts{clock, *worker.gateway, *worker.api, origins, facts, worker.limits,
-                         workers.size(), metrics_door(worker)});
+    worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{clock, *worker.gateway, *worker.api,
+                                                               origins, facts, worker.limits,
+                                                               accepts, metrics_door(worker)});
     worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
                                                   net_limits(worker.limits), strangers);
     worker.gateway->connect(*worker.server, gateways);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/app/accept_rates.h"
 #include "presence/app/assets.h"
 #include "presence/app/demo_people.h"
 #include "presence/app/durable.h"
@@ -98,6 +99,7 @@ struct Node::State {
     SystemClock own_clock;
     ReferenceClock clock{own_clock};  ///< Put right by the store's, where one is shared.
     api::NodeFacts facts;
+    AcceptRates accepts;
     api::Assets assets;
     api::OriginCheck origins;
     std::atomic<std::shared_ptr<const auth::ApiKeys>> api_keys;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,11 +16,19 @@ namespace presence::net {
 /// Whether two header names are the same: ASCII letters without case.
 [[nodiscard]] bool same_header_name(std::string_view a, std::string_view b) noexcept;
 
+/// What limits per address count by: an IPv4 address, or the /64 of an IPv6 one, as one host
+/// usually owns all of that.
+struct AddressKey {
+    std::array<std::uint8_t, 16> bytes{};
+    friend bool operator==(const AddressKey&, const AddressKey&) = default;
+};
+
 /// A peer's address. IPv4 mapped into IPv6 is given as IPv4.
 struct RemoteAddress {
     std::string text;  ///< "192.0.2.7" or "2001:db8::7", without port or brackets.
     std::uint16_t port = 0;
     bool is_loopback = false;
+    AddressKey key;
 };
 
 /// One HTTP/1.1 request, whole. Lives during Handler::on_request; move out what is needed later.

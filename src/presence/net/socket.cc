@@ -163,6 +163,7 @@ RemoteAddress to_remote_address(const sockaddr_storage& address) {
     std::memcpy(&any, &address, sizeof any);
     remote.text = text;
     remote.port = ntohs(any.sin_port);
+    remote.key = to_address_key(address);
     return remote;
 }
 
@@ -186,11 +187,6 @@ AddressKey to_address_key(const sockaddr_storage& address) {
         std::memcpy(key.bytes.data(), v6.sin6_addr.s6_addr, 8);
     }
     return key;
-}
-
-std::size_t AddressHash::operator()(const AddressKey& key) const noexcept {
-    return std::hash<std::string_view>{}(
-        {reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()});
 }
 
 }  // namespace presence::net

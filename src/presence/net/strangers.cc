@@ -2,10 +2,6 @@
 
 #include "presence/base/assert.h"
 
-#include <cstring>
-#include <random>
-#include <string_view>
-
 namespace presence::net {
 
 namespace {
@@ -28,21 +24,9 @@ void take_one(std::atomic<std::uint32_t>& count) {
 
 }  // namespace
 
-Strangers::Strangers() {
-    std::random_device device;
-    seed_ = (std::uint64_t{device()} << 32U) | device();
-}
-
-std::atomic<std::uint32_t>& Strangers::row_of(const AddressKey& address) {
-    std::array<char, sizeof(seed_) + sizeof(address.bytes)> bytes{};
-    std::memcpy(bytes.data(), &seed_, sizeof seed_);
-    std::memcpy(bytes.data() + sizeof seed_, address.bytes.data(), sizeof address.bytes);
-    return rows_[std::hash<std::string_view>{}({bytes.data(), bytes.size()}) % kRows];
-}
-
 Strangers::Answer Strangers::take(const AddressKey& address, std::uint32_t most_here,
                                   std::uint32_t most) {
-    std::atomic<std::uint32_t>& row = row_of(address);
+    std::atomic<std::uint32_t>& row = here_.of(address);
     if (!add_below(row, most_here)) {
         return Answer::too_many_here;
     }
@@ -54,7 +38,7 @@ Strangers::Answer Strangers::take(const AddressKey& address, std::uint32_t most_
 }
 
 void Strangers::give_back(const AddressKey& address) {
-    take_one(row_of(address));
+    take_one(here_.of(address));
     take_one(all_);
 }
 
