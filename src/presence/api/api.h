@@ -3,6 +3,7 @@
 #include "presence/api/node_facts.h"
 #include "presence/api/origin_check.h"
 #include "presence/base/task.h"
+#include "presence/core/node_readers.h"
 #include "presence/core/shard.h"
 #include "presence/net/server.h"
 #include "presence/ports/token_verifier.h"
@@ -52,6 +53,7 @@ struct ApiParts {
     const OriginCheck& origins;
     const CoreConfig& config;
     const Limits& limits;
+    NodeReaders& node_readers;
     const NodeFacts& facts;
     const Assets& assets;
     const DemoHooks* demo = nullptr;   ///< Null in production: 404.

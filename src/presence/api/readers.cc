@@ -54,9 +54,8 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
     if (draining_) {
         co_return draining();
     }
-    const std::size_t share =
-        std::max<std::size_t>(1, parts_.limits.readers / parts_.shards.all.size());
-    if (readers_.size() >= share) {
+    NodeReaders::Place place = parts_.node_readers.take(parts_.limits.readers);
+    if (!place) {
         ++counters_.refused;
         co_return Error{ErrorCode::unavailable, "this node has all the streams it can hold", 5000,
                         0};
@@ -79,6 +78,7 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
     }
     const SlotId id = readers_.create();
     Reader& reader = readers_.at(id);
+    reader.place = std::move(place);
     reader.connection = request.connection;
     reader.user = user;
     reader.token_issued_at = request.claims.issued_at;

@@ -4,6 +4,7 @@
 #include "presence/api/poll_cursor.h"
 #include "presence/api/stream_pipe.h"
 #include "presence/base/task.h"
+#include "presence/core/node_readers.h"
 #include "presence/core/shard.h"
 #include "presence/core/slot_pool.h"
 #include "presence/core/timing_wheel.h"
@@ -105,6 +106,7 @@ private:
         bool ending = false;  ///< It has news, and ends in this turn of the loop.
     };
     struct Reader {
+        NodeReaders::Place place;
         net::ConnectionId connection;
         UserId user;
         std::optional<WallTime> token_issued_at;

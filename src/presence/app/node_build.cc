@@ -136,10 +136,11 @@ void Node::State::build_gateway(std::size_t i) {
 void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>& gateways,
                              const std::shared_ptr<net::Strangers>& strangers) {
     Worker& worker = *workers[i];
-    worker.api = std::make_unique<api::Api>(api::ApiParts{
-        i, *worker.loop, clock, *worker.shard, *shards, *tokens,
-        [this](std::string_view key) { return api_keys.load()->matches(key); }, origins,
-        config.core, worker.limits, facts, assets, demo.get(), config.auth_cookie, sender.get()});
+    worker.api = std::make_unique<api::Api>(
+        api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+                      [this](std::string_view key) { return api_keys.load()->matches(key); },
+                      origins, config.core, worker.limits, node_readers, facts, assets, demo.get(),
+                      config.auth_cookie, sender.get()});
     worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{clock, *worker.gateway, *worker.api,
                                                                origins, facts, worker.limits,
                                                                accepts, metrics_door(worker)});

@@ -99,6 +99,7 @@ struct Node::State {
     SystemClock own_clock;
     ReferenceClock clock{own_clock};  ///< Put right by the store's, where one is shared.
     api::NodeFacts facts;
+    NodeReaders node_readers;
     AcceptRates accepts;
     api::Assets assets;
     api::OriginCheck origins;

@@ -167,7 +167,7 @@ protected:
             apis.push_back(std::make_unique<Api>(
                 ApiParts{i, *schedulers[i], clock, threads[i]->shard, shards, tokens,
                          [](std::string_view key) { return key == "key"; }, origins, config, limits,
-                         facts, assets, demo ? &*demo : nullptr, cookie}));
+                         node_readers, facts, assets, demo ? &*demo : nullptr, cookie}));
             apis.back()->connect(pipe);
         }
     }
@@ -332,6 +332,7 @@ protected:
     Limits limits;
     KnownTokens tokens;
     OriginCheck origins{{"https://app.example.com"}};
+    NodeReaders node_readers;
     NodeFacts facts;
     std::string cookie;
     RecordingPipe pipe;

@@ -253,7 +253,7 @@ TEST_F(Streams, UpToAHundredUsersFitIntoAUrl) {
 Limits few_readers() {
     Limits limits;
     limits.readers_per_user = 2;
-    limits.readers = 8;  // Four a thread.
+    limits.readers = 4;
     return limits;
 }
 
@@ -275,14 +275,28 @@ TEST_F(FewStreams, OfOneUserAreLimitedOverAllThreads) {
     EXPECT_EQ(stream("ann", "bob", 4, 0).status, 200);
 }
 
-TEST_F(FewStreams, OfTheNodeAreLimitedAThreadsShareEach) {
+TEST_F(FewStreams, OfTheNodeMayAllBeOnOneThreadAndAreLimitedOnAll) {
     for (std::uint64_t i = 0; i < 4; ++i) {
         EXPECT_EQ(stream("user" + std::to_string(i), "bob", i + 1).status, 200);
     }
-    const Reply fifth = stream("user5", "bob", 9);
-    EXPECT_EQ(fifth.status, 503);
-    EXPECT_EQ(apis[0]->readers().counters().refused, 1U);
+    for (const std::size_t thread : {0U, 1U}) {
+        EXPECT_EQ(stream("user5", "bob", 9, thread).status, 503);
+        EXPECT_EQ(apis[thread]->readers().counters().refused, 1U);
+    }
+    EXPECT_EQ(node_readers.count(), 4U);
+
+    apis[0]->on_request_lost(net::ConnectionId{2});
+    turn();
     EXPECT_EQ(stream("user5", "bob", 9, 1).status, 200);
+}
+
+TEST_F(FewStreams, ThatAreRefusedTakeNoPlaceOfTheNode) {
+    EXPECT_EQ(stream("ann", "bob", 1).status, 200);
+    EXPECT_EQ(stream("ann", "bob", 2).status, 200);
+    EXPECT_EQ(stream("ann", "bob", 3).status, 429);
+    pipe.gone.insert(4);
+    stream("cid", "bob", 4);
+    EXPECT_EQ(node_readers.count(), 2U);
 }
 
 // -- The cookie ---------------------------------------------------------------------------------
