@@ -37,7 +37,7 @@ void append(std::vector<std::string>& told, HttpRequest& request) {
 
 std::vector<std::string> read(std::string_view stream, std::size_t step) {
     std::vector<std::string> told;
-    HttpParser parser(kHead, kBody);
+    HttpParser parser({kHead, kBody});
     std::string unread;
     for (std::size_t at = 0; at < stream.size(); at += step) {
         unread += stream.substr(at, step);

@@ -227,6 +227,12 @@ Task<net::HttpResponse> Api::answer(net::HttpRequest request, net::ConnectionId 
     return state_->answer(std::move(request), id);
 }
 
+bool Api::may_be_large(const net::HttpRequest& head) const {
+    const std::optional<Route> route = find_route(head.method, head.path());
+    return route && takes_list(route->call) &&
+           state_->doorman.may_expect(*route, decode_segment(route->user), head);
+}
+
 void Api::on_request(net::ConnectionId id, net::HttpRequest& request) {
     state_->serve(id, std::move(request));
 }

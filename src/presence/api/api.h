@@ -71,6 +71,9 @@ public:
     Api& operator=(const Api&) = delete;
 
     void connect(net::Server& server);
+    /// Whether a request may bring a whole list of users, by its head: the call must be one that
+    /// takes lists, and the caller somebody that is known.
+    [[nodiscard]] bool may_be_large(const net::HttpRequest& head) const;
     void on_request(net::ConnectionId id, net::HttpRequest& request);
     void on_request_lost(net::ConnectionId id);
     void on_request_half_closed(net::ConnectionId id);

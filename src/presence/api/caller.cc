@@ -130,6 +130,19 @@ Task<Result<Caller>> Doorman::identify(const Route& route, const net::HttpReques
     co_return Caller{std::move(*claims)};
 }
 
+bool Doorman::may_expect(const Route& route, const std::optional<std::string>& subject,
+                         const net::HttpRequest& head) const {
+    const std::optional<std::string> token = bearer_token(head);
+    if (!token) {
+        return false;
+    }
+    if (parts_.is_api_key(*token)) {
+        return route.callers != Callers::users_alone;
+    }
+    const Result<TokenClaims> claims = parts_.tokens.verify(*token);
+    return claims && may(*claims, route, subject);
+}
+
 Task<Result<Caller>> Doorman::admit(const Route& route, const std::optional<std::string>& subject,
                                     const net::HttpRequest& request) const {
     Result<Caller> caller = co_await identify(route, request);

@@ -33,6 +33,11 @@ public:
                                              const std::optional<std::string>& subject,
                                              const net::HttpRequest& request) const;
 
+    /// Whether it is likely that the caller may make that call: at once, by what this thread knows.
+    /// A guess, for what has to be decided before the whole request is here; admit() decides.
+    [[nodiscard]] bool may_expect(const Route& route, const std::optional<std::string>& subject,
+                                  const net::HttpRequest& head) const;
+
 private:
     [[nodiscard]] Task<Result<Caller>> identify(const Route& route,
                                                 const net::HttpRequest& request) const;

@@ -59,6 +59,12 @@ struct Route {
     return call == Call::open_stream || call == Call::poll || call == Call::post_poll;
 }
 
+/// Whether such a call brings a list of users that may be as long as limits.list_users.
+[[nodiscard]] constexpr bool takes_list(Call call) noexcept {
+    return call == Call::put_contacts || call == Call::change_contacts ||
+           call == Call::put_blocks || call == Call::change_blocks || call == Call::put_privacy;
+}
+
 /// The call that a request line means; empty: there is no such path, or not with this method. HEAD
 /// is as good as GET. The views are into `path`.
 [[nodiscard]] std::optional<Route> find_route(std::string_view method, std::string_view path);

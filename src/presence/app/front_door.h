@@ -42,6 +42,9 @@ public:
     void connect(net::Server& server) { server_ = &server; }
 
     bool may_accept(const net::RemoteAddress& remote) override;
+    bool may_be_large(const net::HttpRequest& head) override {
+        return parts_.api.may_be_large(head);
+    }
     void on_request(net::ConnectionId id, net::HttpRequest& request) override;
     net::HttpResponse on_bad_request(int status, std::string_view why) override;
     void on_sign_of_life(net::ConnectionId, net::UserTag tag, net::LifeKind kind) override {

@@ -4,10 +4,23 @@
 
 namespace presence::app {
 
+namespace {
+
+/// The largest body that brings lists: two of `limits.list_users`, of ids of 128 bytes, each with
+/// quotes, a comma and a space.
+std::uint32_t list_body_bytes(const Limits& limits) {
+    constexpr std::size_t kBytesPerUser = 128 + 4;
+    constexpr std::size_t kOtherBytes = 4096;
+    return static_cast<std::uint32_t>(2 * limits.list_users * kBytesPerUser + kOtherBytes);
+}
+
+}  // namespace
+
 net::NetLimits net_limits(const Limits& limits) {
     net::NetLimits net;
     net.message_bytes_before_welcome = static_cast<std::uint32_t>(limits.hello_bytes);
     net.send_queue_bytes = static_cast<std::uint32_t>(limits.send_queue_bytes);
+    net.http_large_body_bytes = list_body_bytes(limits);
     net.unadmitted_per_address = static_cast<std::uint32_t>(limits.address_pending);
     return net;
 }

@@ -50,7 +50,7 @@ struct HttpSide {
         answered,   ///< The answer is given, the socket has not taken all of it.
     };
 
-    HttpSide(std::uint32_t head_bytes, std::uint32_t body_bytes) : parser(head_bytes, body_bytes) {}
+    explicit HttpSide(const HttpParser::Bounds& bounds) : parser(bounds) {}
     HttpParser parser;
     Phase phase = Phase::reading;
     bool is_head = false;      ///< The request at hand is a HEAD: its answer has no body.

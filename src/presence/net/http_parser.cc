@@ -4,6 +4,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace presence::net {
@@ -49,18 +50,17 @@ struct HttpParser::Beast {
     http::request_parser<http::string_body> parser;
 };
 
-HttpParser::HttpParser(std::uint32_t head_bytes, std::uint32_t body_bytes)
-    : head_bytes_(head_bytes), body_bytes_(body_bytes) {}
+HttpParser::HttpParser(const Bounds& bounds) : bounds_(bounds) {}
 
 HttpParser::~HttpParser() = default;
 
-std::size_t HttpParser::feed(std::string_view bytes) {
+std::size_t HttpParser::feed(std::string_view bytes, const MayBeLarge& may_be_large) {
     std::size_t used = 0;
     while (used < bytes.size() && (state_ == State::head || state_ == State::body)) {
         if (!beast_) {
             beast_ = std::make_unique<Beast>();
-            beast_->parser.header_limit(head_bytes_);
-            beast_->parser.body_limit(body_bytes_);
+            beast_->parser.header_limit(bounds_.head);
+            beast_->parser.body_limit(std::max(bounds_.body, bounds_.large_body));
         }
         boost::system::error_code error;
         const std::string_view rest = bytes.substr(used);
@@ -73,7 +73,7 @@ std::size_t HttpParser::feed(std::string_view bytes) {
             break;
         }
         if (state_ == State::head && beast_->parser.is_header_done()) {
-            finish_head();
+            finish_head(may_be_large);
         }
         if (state_ == State::body && beast_->parser.is_done()) {
             request_.body = std::move(beast_->parser.get().body());
@@ -81,7 +81,7 @@ std::size_t HttpParser::feed(std::string_view bytes) {
             state_ = State::complete;
         } else if (step == 0 || error) {
             // A line that never ends: chunk heads and trailers are held to the head's bound.
-            if (bytes.size() - used > head_bytes_) {
+            if (bytes.size() - used > bounds_.head) {
                 fail(400, "a line of the chunked body is too long");
             }
             break;
@@ -109,7 +109,7 @@ void HttpParser::fail(int status, std::string_view why) {
 }
 
 /// Takes the head over before the body is read: fields in a trailer must not pass for headers.
-void HttpParser::finish_head() {
+void HttpParser::finish_head(const MayBeLarge& may_be_large) {
     auto& parser = beast_->parser;
     const auto& message = parser.get();
     request_.method = std::string(message.method_string());
@@ -121,10 +121,26 @@ void HttpParser::finish_head() {
     state_ = State::body;
     check_head();
     if (state_ == State::body) {
+        bound_body(may_be_large);
+    }
+    if (state_ == State::body) {
         const auto expect = request_.header("Expect");
         expects_continue_ =
             expect && same_header_name(*expect, "100-continue") && !parser.is_done();
         parser.eager(true);
+    }
+}
+
+void HttpParser::bound_body(const MayBeLarge& may_be_large) {
+    const auto length = beast_->parser.content_length();
+    const bool may_exceed =
+        (length ? *length > bounds_.body : !beast_->parser.is_done()) && bounds_.large_body > 0;
+    const bool large = may_exceed && may_be_large && may_be_large(request_);
+    const std::uint32_t most = large ? std::max(bounds_.body, bounds_.large_body) : bounds_.body;
+    if (length && *length > most) {
+        fail(413, reason_of(413));
+    } else {
+        beast_->parser.body_limit(most);  // Chunks are counted down from it.
     }
 }
 

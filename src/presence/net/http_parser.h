@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -19,14 +20,24 @@ public:
         failed,    ///< `status` and `why` say how to answer; nothing more can be read.
     };
 
-    HttpParser(std::uint32_t head_bytes, std::uint32_t body_bytes);
+    /// Bounds, in bytes. `large_body` is that of requests which may be large.
+    struct Bounds {
+        std::uint32_t head = 0;
+        std::uint32_t body = 0;
+        std::uint32_t large_body = 0;
+    };
+    explicit HttpParser(const Bounds& bounds);
     ~HttpParser();
     HttpParser(const HttpParser&) = delete;
     HttpParser& operator=(const HttpParser&) = delete;
 
+    using MayBeLarge = std::function<bool(const HttpRequest& head)>;
+
     /// Uses up bytes from the front and returns how many. The rest must come again, at the front
     /// of the next call's bytes.
-    std::size_t feed(std::string_view bytes);
+    /// @param may_be_large  Asked by the head alone, where the body is larger than that of other
+    ///                      requests may be, or of unknown length. Empty: none may.
+    std::size_t feed(std::string_view bytes, const MayBeLarge& may_be_large = {});
 
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] HttpRequest& request() noexcept { return request_; }
@@ -44,11 +55,11 @@ public:
 private:
     struct Beast;
     void fail(int status, std::string_view why);
-    void finish_head();
+    void finish_head(const MayBeLarge& may_be_large);
     void check_head();
+    void bound_body(const MayBeLarge& may_be_large);
 
-    std::uint32_t head_bytes_;
-    std::uint32_t body_bytes_;
+    Bounds bounds_;
     State state_ = State::head;
     bool expects_continue_ = false;
     int status_ = 0;

@@ -14,8 +14,12 @@ struct NetLimits {
     /// Past it: 431.
     std::uint32_t http_head_bytes = 8 * 1024;
 
-    /// Body of one request; the largest legal one, 1,000 ids of 128 bytes, fits. Past it: 413.
+    /// Body of one request; a query of 1,000 ids of 128 bytes fits. Past it: 413.
     std::uint32_t http_body_bytes = 256 * 1024;
+
+    /// Body of one request that Handler::may_be_large, so that only known callers can make the
+    /// server hold so much. 0: no request may be larger than others.
+    std::uint32_t http_large_body_bytes = 0;
 
     /// A request's head must be whole this long after the connection or its first byte, so that
     /// slow senders do not hold descriptors. Covers the TLS handshake too. Past it: 408.

@@ -89,6 +89,11 @@ public:
     /// Whether to take a connection that was just accepted: the place of a rate limit.
     virtual bool may_accept(const RemoteAddress&) { return true; }
 
+    /// Whether the body of a request may be as large as NetLimits::http_large_body_bytes. Only its
+    /// head has come yet; asked where that does not say that the body is smaller anyhow. Answers
+    /// at once and ends no connection.
+    virtual bool may_be_large(const HttpRequest&) { return false; }
+
     /// One request. Answer now or later with respond, respond_stream or accept_websocket; until
     /// then the connection's next request waits.
     virtual void on_request(ConnectionId id, HttpRequest& request) = 0;

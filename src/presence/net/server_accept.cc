@@ -126,7 +126,8 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
     slot.stage = Stage::http;
     slot.message_limit = limits.message_bytes_before_welcome;
     Extras& extras = extras_of(slot);
-    extras.http = std::make_unique<HttpSide>(limits.http_head_bytes, limits.http_body_bytes);
+    extras.http = std::make_unique<HttpSide>(HttpParser::Bounds{
+        limits.http_head_bytes, limits.http_body_bytes, limits.http_large_body_bytes});
     if (from.tls) {
         extras.tls = TlsSession(*from.tls, fd);
     }

@@ -22,6 +22,9 @@ std::shared_ptr<const std::string> take_body(HttpResponse& response) {
 
 /// Reads request after request, as long as each is answered at once and goes out whole.
 std::size_t Server::State::consume_http(ConnectionId id, std::span<char> unread) {
+    const auto may_be_large = [this](const HttpRequest& head) {
+        return handler.may_be_large(head);
+    };
     std::size_t used = 0;
     for (int delivered = 0;;) {
         Slot* slot = slots.find(id);
@@ -39,7 +42,7 @@ std::size_t Server::State::consume_http(ConnectionId id, std::span<char> unread)
             return used;
         }
         HttpSide& http = *slot->extras->http;
-        used += http.parser.feed({unread.data() + used, unread.size() - used});
+        used += http.parser.feed({unread.data() + used, unread.size() - used}, may_be_large);
         if (http.parser.state() == HttpParser::State::failed) {
             refuse_request(id, http.parser.status(), http.parser.why());
             return unread.size();

@@ -30,6 +30,45 @@ TEST_F(ProfileCalls, AStatusIsStoredReadAndTakenBack) {
     EXPECT_EQ(call("DELETE", at("status")).status, 204);
 }
 
+TEST_F(ProfileCalls, AListAsLongAsTheLimitIsTakenWhole) {
+    std::string body = R"({"users":[)";
+    for (std::size_t i = 0; i < limits.list_users; ++i) {
+        const std::string number = std::to_string(i);
+        body += (i == 0 ? "\"" : ", \"") + std::string(128 - number.size(), 'u') + number + '"';
+    }
+    body += "]}";
+    ASSERT_GT(body.size(), 1'300'000U);
+    EXPECT_EQ(put(at("contacts"), body).status, 200);
+    EXPECT_EQ(put(at("blocks"), body).status, 200);
+}
+
+TEST_F(ProfileCalls, OnlyKnownCallersMayBringLargeBodiesAndOnlyToListsOfUsers) {
+    start();
+    const auto may = [&](const char* method, const std::string& path, const std::string& token) {
+        net::HttpRequest head;
+        head.method = method;
+        head.target = path;
+        if (!token.empty()) {
+            head.headers.emplace_back("Authorization", "Bearer " + token);
+        }
+        return apis[0]->may_be_large(head);
+    };
+    for (const char* list : {"contacts", "blocks"}) {
+        EXPECT_TRUE(may("PUT", at(list), "key")) << list;
+        EXPECT_TRUE(may("POST", at(list), "key")) << list;
+    }
+    EXPECT_TRUE(may("PUT", at("privacy"), "key"));
+    EXPECT_TRUE(may("PUT", at("privacy"), token_of("a")));
+    EXPECT_TRUE(may("PUT", at("blocks"), token_of("a")));
+    EXPECT_FALSE(may("PUT", at("blocks"), token_of("b")));
+    EXPECT_FALSE(may("PUT", at("contacts"), token_of("a")));
+    EXPECT_FALSE(may("PUT", at("blocks"), "forged"));
+    EXPECT_FALSE(may("PUT", at("blocks"), ""));
+    EXPECT_FALSE(may("PUT", at("status"), "key"));
+    EXPECT_FALSE(may("POST", "/v1/presence/query", "key"));
+    EXPECT_FALSE(may("POST", "/v1/no-such-path", "key"));
+}
+
 TEST_F(ProfileCalls, Fo102AStatusThatIsOverIsNotShown) {
     const Reply stored =
         put(at("status"),

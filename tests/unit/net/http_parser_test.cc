@@ -22,7 +22,7 @@ void feed_in_steps(HttpParser& parser, std::string_view bytes, std::size_t step)
 }
 
 int status_for(std::string_view bytes, std::uint32_t head = 8192, std::uint32_t body = 1024) {
-    HttpParser parser(head, body);
+    HttpParser parser({head, body});
     feed_in_steps(parser, bytes, bytes.size());
     return parser.state() == State::failed ? parser.status() : 0;
 }
@@ -32,7 +32,7 @@ TEST(HttpParser, ReadsARequestWithBodyCutAnywhere) {
         "POST /v1/users/a%20b/../status?x=1&y=%41 HTTP/1.1\r\nHost: h\r\nX-Two: 1\r\nx-two:  2 \r\n"
         "Content-Length: 5\r\n\r\nhello";
     for (std::size_t step = 1; step <= bytes.size(); ++step) {
-        HttpParser parser(8192, 1024);
+        HttpParser parser({8192, 1024});
         feed_in_steps(parser, bytes, step);
         ASSERT_EQ(parser.state(), State::complete) << step;
         const HttpRequest& request = parser.request();
@@ -52,7 +52,7 @@ TEST(HttpParser, ReadsChunkedBodiesAndIgnoresTrailers) {
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
         "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nAuthorization: Bearer forged\r\n\r\n";
     for (std::size_t step = 1; step <= bytes.size(); ++step) {
-        HttpParser parser(8192, 1024);
+        HttpParser parser({8192, 1024});
         feed_in_steps(parser, bytes, step);
         ASSERT_EQ(parser.state(), State::complete) << step;
         EXPECT_EQ(parser.request().body, "abcde");
@@ -60,10 +60,31 @@ TEST(HttpParser, ReadsChunkedBodiesAndIgnoresTrailers) {
     }
 }
 
+TEST(HttpParser, ALargeBodyIsReadOnlyWhereTheHeadIsAllowedOne) {
+    const auto read = [](const std::string& path, const std::string& rest) {
+        HttpParser parser({.head = 8192, .body = 10, .large_body = 20});
+        const std::string bytes = "PUT " + path + " HTTP/1.1\r\nHost: h\r\n" + rest;
+        parser.feed(bytes, [](const HttpRequest& head) { return head.path() == "/list"; });
+        return parser.state() == State::failed ? parser.status()
+                                               : static_cast<int>(parser.request().body.size());
+    };
+    const std::string twenty(20, 'x');
+    const std::string sized = "Content-Length: 20\r\n\r\n" + twenty;
+    const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n9\r\nxxxxxxxxx\r\nb\r\n" +
+                                twenty.substr(0, 11) + "\r\n0\r\n\r\n";
+    EXPECT_EQ(read("/list", sized), 20);
+    EXPECT_EQ(read("/list", chunked), 20);
+    EXPECT_EQ(read("/other", sized), 413);
+    EXPECT_EQ(read("/other", chunked), 413);
+    EXPECT_EQ(read("/other", "Content-Length: 10\r\n\r\n" + twenty.substr(0, 10)), 10);
+    EXPECT_EQ(read("/list", "Content-Length: 21\r\n\r\n"), 413);
+    EXPECT_EQ(read("/list", "Transfer-Encoding: chunked\r\n\r\n15\r\n"), 413);
+}
+
 TEST(HttpParser, LeavesTheNextRequestAlone) {
     const std::string_view two =
         "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n";
-    HttpParser parser(8192, 1024);
+    HttpParser parser({8192, 1024});
     const std::size_t used = parser.feed(two);
     EXPECT_EQ(used, two.size() / 2);
     EXPECT_EQ(parser.request().path(), "/a");
@@ -114,7 +135,7 @@ TEST(HttpParser, HeadsAndBodiesAreLimited) {
 }
 
 TEST(HttpParser, TellsOnceThatTheClientWaitsForContinue) {
-    HttpParser parser(8192, 1024);
+    HttpParser parser({8192, 1024});
     parser.feed("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     EXPECT_TRUE(parser.take_expects_continue());
     EXPECT_FALSE(parser.take_expects_continue());
@@ -124,7 +145,7 @@ TEST(HttpParser, TellsOnceThatTheClientWaitsForContinue) {
 
 TEST(HttpParser, KnowsWhoWantsToKeepTheConnection) {
     const auto keeps = [](std::string_view bytes) {
-        HttpParser parser(8192, 1024);
+        HttpParser parser({8192, 1024});
         parser.feed(bytes);
         return parser.request().keep_alive;
     };
