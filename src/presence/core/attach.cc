@@ -102,8 +102,10 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
     });
     const bool resumed = found != seen->sessions.end();
     const Session session = begin_session(request, resumed ? &*found : nullptr, seen->sessions);
+    // One that goes on, but only observes from now on, was there until now.
+    const WallTime there_until = session.counts ? WallTime{} : parts_.clock.wall_now();
     Result<Displaced> place =
-        resumed ? Result<Displaced>(Displaced{*found, WallTime{}}) : make_room(users_.at(slot));
+        resumed ? Result<Displaced>(Displaced{*found, there_until}) : make_room(users_.at(slot));
     if (!place) {
         ++parts_.counters.sessions_refused;
         co_return place.error();
@@ -138,7 +140,7 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
     parts_.counters.sessions_displaced += !resumed && held ? 1U : 0U;
     const SlotId local = open_local(slot, session, request);
     if (held) {
-        succeed(slot, held->id, local, request.active.value_or(false));
+        succeed(slot, held->id, local, request.active);
         tell_holders(slot, {*held}, resumed ? EndReason::replaced : EndReason::displaced);
     }
     co_return Attachment{local, session.id, resumed};
@@ -154,8 +156,8 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
         session.id = request.beating.value_or(SessionId(parts_.random.token(kSessionIdLength)));
         session.resume_hash = request.new_resume_hash;
         session.connected_at = now;
-        session.counts = !request.observe;
     }
+    session.counts = request.observe ? !*request.observe : session.counts;
     session.epoch = next_epoch(session.epoch, now);
     session.node = parts_.nodes.self;
     session.grace_until.reset();
@@ -175,7 +177,8 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
     return session;
 }
 
-void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, bool active) {
+void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir,
+                              std::optional<bool> active) {
     for (const SlotId other : std::vector<SlotId>(users_.at(user).sessions)) {
         LocalSession& old = sessions_.at(other);
         if (other == heir || !(old.id == held)) {
@@ -188,10 +191,14 @@ void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir, b
                                    replaced ? EndReason::replaced : EndReason::displaced);
         }
         parts_.counters.grace_returns += replaced && old.in_grace() ? 1U : 0U;
-        if (replaced && old.reported_activity && !active) {
+        if (replaced && old.reported_activity && !active.value_or(false)) {
             local.last_activity = old.last_activity;
-            file(heir);
         }
+        if (replaced && !active) {
+            local.said_idle = old.said_idle;
+            local.idle_at = old.idle_at;
+        }
+        file(heir);
         if (replaced) {
             forget_local(other);
         } else {
@@ -255,6 +262,8 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     local.last_activity = now;
     local.reported_activity = session.active_rank > 0;
     local.idle = session.idle;
+    local.said_idle = session.idle;  // Only activity from now on ends it.
+    local.idle_at = now;
     users_.at(user).sessions.push_back(id);
     file(id);
     return id;
@@ -310,6 +319,8 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         local.last_activity = parts_.clock.now();
         local.reported_activity = session.active_rank > 0;
         local.idle = session.idle;
+        local.said_idle = session.idle;
+        local.idle_at = parts_.clock.now();
         local.lost_at = parts_.clock.now();
         users_.at(slot).sessions.push_back(local_id);
         file(local_id);

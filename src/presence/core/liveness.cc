@@ -28,6 +28,16 @@ bool has_lapsed(const UserRecord& record, WallTime now) {
                return over(session.declared_until) || custom_over(session.custom);
            });
 }
+/// Moves `mine` up to `rank`, and those that stand there or above out of its way.
+void put_in_order(std::vector<Session>& sessions, Session& mine, std::uint32_t rank) {
+    if (mine.active_rank >= rank) {
+        return;
+    }
+    for (Session& other : sessions) {
+        other.active_rank += other.active_rank >= rank ? 1U : 0U;
+    }
+    mine.active_rank = rank;
+}
 }  // namespace
 
 WallTime PresenceService::wall_of(MonoTime moment) const {
@@ -180,6 +190,34 @@ Detached PresenceService::go_idle(SlotId session) {
     co_await settle(entered.slot(), Cause::idle, std::move(edit));
 }
 
+bool PresenceService::was_active_after(SlotId user, const Session& other, const Session& mine,
+                                       MonoTime active_at) {
+    if (other.active_rank == 0) {
+        return false;  // It never reported any.
+    }
+    for (const SlotId local_id : users_.at(user).sessions) {
+        const LocalSession& local = sessions_.at(local_id);
+        if (local.id == other.id) {
+            return local.last_activity > active_at;
+        }
+    }
+    // When those of other nodes were is not known here (RULINGS 18). What this one did since its
+    // last heartbeat is taken to be the newest; of anything older the order has had its chance.
+    return other.active_rank > mine.active_rank &&
+           parts_.clock.now() - active_at > parts_.config.heartbeat.interval;
+}
+
+std::uint32_t PresenceService::rank_by_activity(SlotId user, const std::vector<Session>& sessions,
+                                                const Session& mine, MonoTime active_at) {
+    std::uint32_t below = 0;
+    for (const Session& other : sessions) {
+        if (!(other.id == mine.id) && !was_active_after(user, other, mine, active_at)) {
+            below = std::max(below, other.active_rank);
+        }
+    }
+    return below + 1;
+}
+
 Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optional<Millis> ago) {
     LocalSession* local = sessions_.find(session);
     if (local == nullptr || local->ending) {
@@ -187,27 +225,30 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
     }
     const MonoTime now = parts_.clock.now();
     const Millis idle_after = parts_.config.presence.idle_after;
-    bool idle = true;
+    const MonoTime active_at = now - std::min(ago.value_or(idle_after), idle_after);
     if (ago) {
-        const MonoTime active_at = now - std::min(*ago, idle_after);
+        // What was before its client said `idle` takes nothing back.
+        local->said_idle = local->said_idle && *ago > now - local->idle_at;
         local->last_activity =
             local->reported_activity ? std::max(local->last_activity, active_at) : active_at;
         local->reported_activity = true;
-        // The newest activity decides: an older report than the last takes nothing back.
-        idle = now - local->last_activity >= idle_after;
+    } else {
+        local->said_idle = true;
+        local->idle_at = now;
     }
+    // The newest activity decides: an older report than the last takes nothing back.
+    bool idle = local->said_idle || now - local->last_activity >= idle_after;
     const User& user = users_.at(local->user);
     const SessionId id = local->id;
-    const auto found = std::ranges::find(user.record->sessions, id, &Session::id);
-    std::uint32_t highest = 0;
-    for (const Session& other : user.record->sessions) {
-        highest = std::max(highest, other.active_rank);
-    }
-    const bool known = found != user.record->sessions.end();
-    const bool latest = known && found->active_rank == highest && highest > 0;
+    const std::vector<Session>& sessions = user.record->sessions;
+    const auto found = std::ranges::find(sessions, id, &Session::id);
+    const bool known = found != sessions.end();
+    const bool in_place =
+        known && found->active_rank >= rank_by_activity(local->user, sessions, *found, active_at);
     local->idle = idle;
     file(session);
-    if (known && !user.lock.held() && found->idle == idle && (idle || (found->counts && latest))) {
+    if (known && !user.lock.held() && found->idle == idle &&
+        (idle || (found->counts && in_place))) {
         co_return false;  // It says what was said before: nothing is written, nobody is told.
     }
     const UserId user_id = user.id;
@@ -217,7 +258,7 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
         co_return false;
     }
     idle = local->idle;  // The newest report, whichever of several waited.
-    Change edit = [id, idle](Draft& draft) {
+    Change edit = [this, slot = entered.slot(), id, idle, active_at](Draft& draft) {
         Session* mine = draft.find(id);
         if (mine == nullptr) {
             return;
@@ -225,13 +266,8 @@ Task<Result<bool>> PresenceService::report_activity(SlotId session, std::optiona
         mine->idle = idle;
         if (!idle) {
             mine->counts = true;
-            std::uint32_t rank = 0;
-            for (const Session& other : draft.sessions) {
-                rank = std::max(rank, other.active_rank);
-            }
-            if (mine->active_rank < rank || rank == 0) {
-                mine->active_rank = rank + 1;
-            }
+            const std::uint32_t rank = rank_by_activity(slot, draft.sessions, *mine, active_at);
+            put_in_order(draft.sessions, *mine, rank);
         }
     };
     Result<bool> settled = co_await settle(entered.slot(), Cause::activity, std::move(edit));

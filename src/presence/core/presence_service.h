@@ -59,7 +59,9 @@ struct AttachRequest {
     /// Of the secret that a new session is to have.
     ResumeHash new_resume_hash{};
     std::optional<Device> device;
-    bool observe = false;
+    /// Whether it is to count as nothing until it reports `active`; empty: as before where it is
+    /// resumed, and a new one counts.
+    std::optional<bool> observe;
     std::optional<bool> active;  ///< The client said `active` (true) or `idle` (false).
     SlotId connection;
     /// The session is to live by heartbeats over HTTP, under this name: the one that stands, or a
@@ -378,8 +380,8 @@ private:
     [[nodiscard]] Millis left_after_restart(const Session& session, WallTime last_alive) const;
     SlotId open_local(SlotId user, const Session& session, const AttachRequest& request);
     /// Forgets the session that `heir` took over or took the place of, and closes its connection.
-    /// `active`: the heir has just said so; else the last activity is still that of before.
-    void succeed(SlotId user, const SessionId& held, SlotId heir, bool active);
+    /// What the heir has not said of its activity is still what it was before.
+    void succeed(SlotId user, const SessionId& held, SlotId heir, std::optional<bool> active);
 
     // Sessions that live by HTTP, in http_beats.cc
     [[nodiscard]] SlotId find_beating(const UserId& user, const SessionId& session);
@@ -405,6 +407,13 @@ private:
     void file_user(SlotId user);
     void file_user_at(SlotId user, MonoTime deadline);
     Detached go_idle(SlotId session);
+    /// Whether `other` is known to have been active after `mine` was at `active_at`.
+    [[nodiscard]] bool was_active_after(SlotId user, const Session& other, const Session& mine,
+                                        MonoTime active_at);
+    /// The place in the order of activity that `mine` has by having been active at `active_at`:
+    /// above all that were not active after it.
+    [[nodiscard]] std::uint32_t rank_by_activity(SlotId user, const std::vector<Session>& sessions,
+                                                 const Session& mine, MonoTime active_at);
     void close_if_idle(SlotId user);
     Detached settle_expiry(SlotId user);
     Detached apply_deferred(SlotId user);

@@ -25,6 +25,7 @@ struct LocalSession {
     Epoch epoch;
     MonoTime last_heartbeat;
     MonoTime last_activity;
+    MonoTime idle_at;  ///< With `said_idle`: when its client said that its person was idle.
     MonoTime pinged_at;
     MonoTime lost_at;              ///< With no connection: when the grace began.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
@@ -32,9 +33,10 @@ struct LocalSession {
     WallTime token_issued_at;
     bool by_http = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
     bool reported_activity = false;
-    bool idle = false;      ///< As in the record.
-    bool orphaned = false;  ///< Counts as nothing until it shows life (RULINGS 32).
-    bool ending = false;    ///< An end is under way: signs of life come too late.
+    bool idle = false;       ///< As in the record.
+    bool said_idle = false;  ///< Its client said so, and has reported no later activity since.
+    bool orphaned = false;   ///< Counts as nothing until it shows life (RULINGS 32).
+    bool ending = false;     ///< An end is under way: signs of life come too late.
 
     [[nodiscard]] bool in_grace() const noexcept { return !connection && !by_http; }
 };

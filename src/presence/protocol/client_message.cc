@@ -64,8 +64,7 @@ std::optional<std::string> read_secret(const Reading& in, std::string_view name)
 
 ClientMessage read_hello(const Reading& in) {
     return Hello{read_secret(in, "token"), read_secret(in, "resume"), read_device(in.fields),
-                 read_activity(in.fields, "activity"),
-                 in.fields.boolean("observe").value_or(false)};
+                 read_activity(in.fields, "activity"), in.fields.boolean("observe")};
 }
 
 ClientMessage read_heartbeat(const Reading& in) {

@@ -31,7 +31,7 @@ struct Hello {
     std::optional<std::string> resume;  ///< Secret: never logged. May be empty.
     std::optional<Device> device;
     std::optional<Activity> activity;
-    bool observe = false;
+    std::optional<bool> observe;
 };
 
 struct Heartbeat {

@@ -76,6 +76,69 @@ TEST(Idle, AnOlderReportTakesNothingBack) {
     EXPECT_EQ(world.look("bob", "ann").status, Status::online);
 }
 
+TEST(Idle, OnlyActivityAfterItWasSaidEndsIt) {
+    World world;
+    const Client ann = world.connect("ann", {.active = true});
+    world.run(5s);
+    EXPECT_TRUE(world.report(ann, std::nullopt));
+    world.run(1s);
+    EXPECT_FALSE(world.report(ann, 2s));  // As a heartbeat's idleMs says it.
+    EXPECT_EQ(world.look("bob", "ann").status, Status::away);
+    world.run(2s);
+    EXPECT_TRUE(world.report(ann, 1s));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+}
+
+TEST(Idle, SaidWithHelloItIsNotTakenBackByWhatWasBefore) {
+    World world;
+    const Client ann = world.connect("ann", {.active = false});
+    world.run(1s);
+    EXPECT_FALSE(world.report(ann, 2s));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::away);
+    EXPECT_TRUE(world.report(ann, 500ms));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+}
+
+TEST(Idle, AResumeKeepsWhenItWasSaid) {
+    World world;
+    const Client ann = world.connect("ann", {.active = true});
+    world.run(5s);
+    EXPECT_TRUE(world.report(ann, std::nullopt));
+    world.run(5s);
+    world.lose(ann);
+    world.run(3s);
+    const Client back = world.resume(ann);
+    ASSERT_TRUE(back->resumed);
+    EXPECT_FALSE(world.report(back, 10s));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::away);
+    EXPECT_TRUE(world.report(back, 4s));  // Between then and the resume.
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+}
+
+/// The order of activity is that of the activity, not that of the reports.
+TEST(Idle, AReportOfOldActivityDoesNotMakeASessionTheMostRecent) {
+    testing::WorldOptions options;
+    options.config.presence.merge.policy = rules::MergePolicy::most_recent;
+    World world(options);
+    const Client desk = world.connect("ann");
+    const Client phone = world.connect("ann");
+    const Client pad = world.connect("ann");
+    ASSERT_TRUE(world.declare_on(desk, DeclaredStatus::busy));
+    ASSERT_TRUE(world.declare_on(phone, DeclaredStatus::dnd));
+    world.run(100s);
+    world.report(pad, 0ms);
+    world.run(10s);
+    world.report(desk, 0ms);
+    world.run(100s);
+    EXPECT_TRUE(world.report(phone, 105s));  // After the pad, before the desk.
+    EXPECT_EQ(world.look("bob", "ann").status, Status::busy);
+    EXPECT_FALSE(world.report(phone, 105s));
+    world.bye(desk);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::dnd);
+    EXPECT_TRUE(world.report(pad, 50s));
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+}
+
 TEST(Idle, AResumeKeepsTheTimeOfTheLastActivity) {
     World world;
     const Client ann = world.connect("ann", {.active = true});
@@ -145,6 +208,36 @@ TEST(Observing, CountsAsNothingUntilItReportsActivity) {
     EXPECT_TRUE(world.told(bob).empty());
     world.report(board, 0ms);
     EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::online});
+}
+
+TEST(Observing, AResumeThatObservesCountsAsNothingUntilItReportsActivity) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann", {.active = true});
+    world.watch(bob, {"ann"});
+    world.run(2s);
+    const Client hidden = world.resume(ann, {.observe = true});
+    ASSERT_TRUE(hidden->resumed);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::offline});
+    const WallTime left = world.clock.wall_now();
+    world.run(2s);
+    EXPECT_EQ(world.stored_last_seen("ann"), left);
+    world.report(hidden, 0ms);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::offline, Status::online}));
+}
+
+TEST(Observing, AResumeThatSaysNothingOfItGoesOnAsBefore) {
+    World world;
+    const Client board = world.connect("ann", {.observe = true});
+    const Client still = world.resume(board);
+    ASSERT_TRUE(still->resumed);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::offline);
+    const Client here = world.resume(still, {.observe = false});
+    ASSERT_TRUE(here->resumed);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
+    const Client there = world.resume(here);
+    ASSERT_TRUE(there->resumed);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::online);
 }
 
 TEST(Observing, ItsEndsAreNoEndsOfThePerson) {

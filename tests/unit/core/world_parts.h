@@ -55,7 +55,7 @@ using Client = std::shared_ptr<ClientState>;
 
 struct Connecting {
     std::optional<DeviceKind> kind = DeviceKind::web;
-    bool observe = false;
+    std::optional<bool> observe = {};
     std::optional<bool> active = {};
     std::optional<WallTime> token_issued_at = {};
     Client resume = {};

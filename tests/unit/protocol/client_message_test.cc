@@ -53,7 +53,7 @@ TEST(ClientMessage, HelloMayBeEmptyOrSayEverything) {
     EXPECT_EQ(full.resume, "r");
     EXPECT_EQ(full.device, (Device{DeviceKind::tablet, "Pad"}));
     EXPECT_EQ(full.activity, Activity::idle);
-    EXPECT_TRUE(full.observe);
+    EXPECT_EQ(full.observe, true);
 }
 
 TEST(ClientMessage, EachDeviceTypeIsItsOwn) {
