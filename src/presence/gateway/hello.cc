@@ -225,6 +225,7 @@ Detached Gateway::attach(SlotId id, RequestId request, protocol::Hello hello, To
     welcome(id, request, *attached, attached->resumed ? shown_secret : secret, claims);
     if (connections_.find(id) != nullptr) {
         arm_token_timers(id, claims);
+        leave_forbidden_rooms(id);  // A resume may come with narrower rights.
         finish_request(id);
     }
 }
