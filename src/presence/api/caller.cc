@@ -52,6 +52,10 @@ std::optional<std::string> cookie_value(const net::HttpRequest& request, std::st
     return found;
 }
 
+Error forbidden() {
+    return {ErrorCode::forbidden, "this token does not allow that", 0, 0};
+}
+
 bool may(const TokenClaims& claims, const Route& route, const std::optional<std::string>& subject) {
     if (route.right != nullptr && !(claims.rights.*route.right)) {
         return false;
@@ -89,6 +93,14 @@ Task<Result<Admission>> ask_home(Shard& home, UserId user, std::optional<WallTim
 }
 
 }  // namespace
+
+Result<bool> Caller::may_look_at(std::span<const UserId> users) const {
+    const auto is_other = [this](const UserId& looked_at) { return !(looked_at == user->user); };
+    if (user && !user->rights.watch && std::ranges::any_of(users, is_other)) {
+        return forbidden();
+    }
+    return true;
+}
 
 std::optional<std::string> Doorman::cookie_token(const Route& route,
                                                  const net::HttpRequest& request) const {
@@ -164,7 +176,7 @@ Task<Result<Caller>> Doorman::admit(const Route& route, const std::optional<std:
         co_return unauthorized();
     }
     if (!may(claims, route, subject)) {
-        co_return Error{ErrorCode::forbidden, "this token does not allow that", 0, 0};
+        co_return forbidden();
     }
     if (!admission->in_budget) {
         co_return admission->in_budget.error();

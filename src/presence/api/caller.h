@@ -6,6 +6,7 @@
 #include "presence/net/http.h"
 
 #include <optional>
+#include <span>
 
 namespace presence::api {
 
@@ -17,6 +18,9 @@ struct Caller {
     [[nodiscard]] std::optional<UserId> viewer() const {
         return user ? std::optional(user->user) : std::nullopt;
     }
+    /// A token may forbid to look at others; oneself one may always see.
+    /// @retval ErrorCode::forbidden  One of `users` is another, and may not be looked at.
+    [[nodiscard]] Result<bool> may_look_at(std::span<const UserId> users) const;
 };
 
 /// Tells who calls, whether they may, and whether too often. One thread.

@@ -66,6 +66,10 @@ Task<Calls::Answer> Calls::open_stream(const AdmittedCall& call) const {
     if (!users) {
         co_return users.error();
     }
+    const Result<bool> may = call.caller.may_look_at(*users);
+    if (!may) {
+        co_return may.error();
+    }
     net::HttpResponse head = stream_head();
     if (call.request.method == "HEAD") {
         head.more_follows = false;
@@ -86,6 +90,10 @@ Task<Calls::Answer> Calls::poll(const AdmittedCall& call) const {
     Result<protocol::PollBody> body = wanted_poll(call, limits());
     if (!body) {
         co_return body.error();
+    }
+    const Result<bool> may = call.caller.may_look_at(body->users);
+    if (!may) {
+        co_return may.error();
     }
     ReaderRequest wanted{call.connection, *call.caller.user, std::move(body->users)};
     Task<Result<PollNews>> polling = readers_.poll(

@@ -27,15 +27,15 @@ struct Row {
     }
 };
 
-constexpr auto kWatch = &TokenRights::watch;
+// To look at others is allowed or not where the users are known: oneself one may always see.
 constexpr auto kStatus = &TokenRights::status;
 constexpr auto kPrivacy = &TokenRights::privacy;
 constexpr bool TokenRights::*kNone = nullptr;
 
 constexpr Row kRows[]{
-    {"POST", {"v1", "presence", "query"}, Call::query_presence, Callers::any_user, kWatch},
+    {"POST", {"v1", "presence", "query"}, Call::query_presence, Callers::any_user, kNone},
     {"DELETE", {"v1", "users", kUser}, Call::erase_user, Callers::back_ends, kNone},
-    {"GET", {"v1", "users", kUser, "presence"}, Call::get_presence, Callers::any_user, kWatch},
+    {"GET", {"v1", "users", kUser, "presence"}, Call::get_presence, Callers::any_user, kNone},
     {"GET", {"v1", "users", kUser, "status"}, Call::get_status, Callers::user_itself, kNone},
     {"PUT", {"v1", "users", kUser, "status"}, Call::put_status, Callers::user_itself, kStatus},
     {"DELETE",
@@ -59,9 +59,9 @@ constexpr Row kRows[]{
      kNone},
     {"POST", {"v1", "users", kUser, "revoke"}, Call::revoke_tokens, Callers::back_ends, kNone},
     {"GET", {"v1", "users", kUser, "explain"}, Call::explain_view, Callers::back_ends, kNone},
-    {"GET", {"v1", "stream"}, Call::open_stream, Callers::users_alone, kWatch},
-    {"GET", {"v1", "poll"}, Call::poll, Callers::users_alone, kWatch},
-    {"POST", {"v1", "poll"}, Call::post_poll, Callers::users_alone, kWatch},
+    {"GET", {"v1", "stream"}, Call::open_stream, Callers::users_alone, kNone},
+    {"GET", {"v1", "poll"}, Call::poll, Callers::users_alone, kNone},
+    {"POST", {"v1", "poll"}, Call::post_poll, Callers::users_alone, kNone},
     {"POST", {"v1", "heartbeat"}, Call::beat, Callers::users_alone, kNone},
     {"DELETE", {"v1", "heartbeat"}, Call::sign_out, Callers::users_alone, kNone},
     {"GET", {"v1", "stats"}, Call::get_stats, Callers::back_ends, kNone},

@@ -78,6 +78,10 @@ Task<Calls::Answer> Calls::get_presence(const AdmittedCall& call) const {
         co_return viewer.error();
     }
     std::vector<UserId> users{call.user};
+    const Result<bool> may = call.caller.may_look_at(users);
+    if (!may) {
+        co_return may.error();
+    }
     Task<Result<std::vector<Seen>>> looking = parts_.shard.reader.look(*viewer, std::move(users));
     Result<std::vector<Seen>> seen = co_await looking;
     if (!seen) {
@@ -98,6 +102,10 @@ Task<Calls::Answer> Calls::query_presence(const AdmittedCall& call) const {
     Result<std::vector<UserId>> users = protocol::parse_query_body(call.request.body, limits());
     if (!users) {
         co_return users.error();
+    }
+    const Result<bool> may = call.caller.may_look_at(*users);
+    if (!may) {
+        co_return may.error();
     }
     Task<Result<bool>> taking = take_lookups(call, users->size());
     Result<bool> taken = co_await taking;

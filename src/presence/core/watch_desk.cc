@@ -337,6 +337,16 @@ void WatchDesk::unwatch(std::uint32_t connection, std::span<const UserId> users)
     }
 }
 
+void WatchDesk::unwatch_others(std::uint32_t connection, const UserId& user) {
+    std::vector<UserId> others;
+    for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
+        if (const UserId& watched = index_.subject_of(id).user; !(watched == user)) {
+            others.push_back(watched);
+        }
+    }
+    unwatch(connection, others);
+}
+
 void WatchDesk::unwatch_all(std::uint32_t connection) {
     while (!index_.edges_of(connection).empty()) {
         drop(index_.edges_of(connection).back());

@@ -79,6 +79,8 @@ public:
     /// as the answer of watch() does.
     [[nodiscard]] Task<Result<std::vector<Seen>>> get(WatchRequest request);
     void unwatch(std::uint32_t connection, std::span<const UserId> users);
+    /// All but `user`.
+    void unwatch_others(std::uint32_t connection, const UserId& user);
     void unwatch_all(std::uint32_t connection);
 
     void on_presence(const PresenceEventRef& event);

@@ -182,7 +182,7 @@ private:
     /// Answers a change of the profile: `ack`, or the error.
     void answer_change(SlotId id, RequestId request, const Result<ProfileChange>& changed);
     [[nodiscard]] Task<bool> tell_rules(SlotId id, RequestId request);
-    [[nodiscard]] bool may_look(SlotId id, RequestId request, std::size_t users);
+    [[nodiscard]] bool may_look(SlotId id, RequestId request, std::span<const UserId> looked_at);
 
     // Rooms and signals, in room_requests.cc
     [[nodiscard]] Task<bool> on_join(SlotId id, RequestId request, protocol::Join join);

@@ -77,9 +77,11 @@ Detached Gateway::serve(SlotId id, RequestId request, protocol::ClientMessage me
     finish_request(id);
 }
 
-bool Gateway::may_look(SlotId id, RequestId request, std::size_t users) {
+bool Gateway::may_look(SlotId id, RequestId request, std::span<const UserId> looked_at) {
     ClientConnection& connection = connections_.at(id);
-    if (!connection.may_watch) {
+    const std::size_t users = looked_at.size();
+    const auto is_other = [&](const UserId& user) { return !(user == connection.user); };
+    if (!connection.may_watch && std::ranges::any_of(looked_at, is_other)) {
         fail(id, request, forbidden());
         return false;
     }
@@ -97,7 +99,7 @@ bool Gateway::may_look(SlotId id, RequestId request, std::size_t users) {
 }
 
 Task<bool> Gateway::on_watch(SlotId id, RequestId request, protocol::Watch watch) {
-    if (!may_look(id, request, watch.users.size())) {
+    if (!may_look(id, request, watch.users)) {
         co_return false;
     }
     WatchRequest wanted{id.slot, connections_.at(id).user, std::move(watch.users),
@@ -132,7 +134,7 @@ Task<bool> Gateway::on_watch(SlotId id, RequestId request, protocol::Watch watch
 }
 
 Task<bool> Gateway::on_get(SlotId id, RequestId request, protocol::Get get) {
-    if (!may_look(id, request, get.users.size())) {
+    if (!may_look(id, request, get.users)) {
         co_return false;
     }
     WatchRequest wanted{id.slot, connections_.at(id).user, std::move(get.users), false};
@@ -312,7 +314,7 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
     take_claims(*connection, *claims);
     arm_token_timers(id, *claims);
     if (!connection->may_watch) {
-        parts_.shard.watches.unwatch_all(id.slot);
+        parts_.shard.watches.unwatch_others(id.slot, user);
     }
     leave_forbidden_rooms(id);
     protocol::AckFields fields;

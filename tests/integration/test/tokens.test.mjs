@@ -137,6 +137,21 @@ describe('rights', () => {
     await a.ask({ type: 'status', status: 'busy' });
   });
 
+  test('watch: false leaves the sight of oneself, over HTTP too', async () => {
+    const user = fresh();
+    const token = tokenFor(user, { presence: { watch: false } });
+    const a = await attach(held.server, user, { token });
+    for (const type of ['watch', 'get']) {
+      const answer = await a.ask({ type, users: [user] }, 'snapshot');
+      assert.equal(answer.users[0].status, 'online');
+      await a.refused({ type, users: [user, 'someone'] }, 'forbidden');
+    }
+    for (const path of [userPath(user, '/presence'), `/v1/poll?users=${user}`]) {
+      assert.equal((await call(held.server, 'GET', path, { token })).status, 200, path);
+    }
+    assert.equal((await call(held.server, 'POST', '/v1/presence/query', { token, body: { users: [user] } })).status, 200);
+  });
+
   test('status: false refuses status', async () => {
     const user = fresh();
     const token = tokenFor(user, { presence: { status: false } });
@@ -173,6 +188,21 @@ describe('rights', () => {
     assert.ok(!a.told(b.user, from).some((one) => one.status === 'busy'), 'a watch outlived the right to it');
     await a.ask({ type: 'auth', token: tokenFor(a.user) });
     await a.ask({ type: 'status', status: 'busy' });
+  });
+
+  test('a resume with narrower rights leaves the rooms that it forbids', async () => {
+    const [a, b] = [await attach(held.server, fresh()), await attach(held.server, fresh())];
+    const [kept, left] = [fresh('doc-'), fresh('chat-')];
+    for (const room of [kept, left]) {
+      await b.join(room);
+      await a.join(room);
+    }
+    await a.reset();
+    const token = tokenFor(a.user, { presence: { rooms: ['doc-*'] } });
+    const again = await attach(held.server, a.user, { token, hello: { resume: a.welcome.resume } });
+    assert.equal(again.welcome.resumed, true);
+    await b.when(() => !b.inRoom(left).includes(a.user), 'left');
+    assert.ok(b.inRoom(kept).includes(a.user));
   });
 });
 

@@ -113,8 +113,10 @@ TEST_F(Callers, AreNarrowedByTheClaimsOfTheirToken) {
     constexpr auto kPrivacy = &TokenRights::privacy;
     const char* const user = "/v1/users/subject";
     const auto at = [user](const char* rest) { return std::string(user) + rest; };
-    EXPECT_EQ(with(kWatch, "GET", at("/presence").c_str(), ""), 403);
-    EXPECT_EQ(with(kWatch, "POST", "/v1/presence/query", R"({"users":[]})"), 403);
+    EXPECT_EQ(with(kWatch, "GET", "/v1/users/other/presence", ""), 403);
+    EXPECT_EQ(with(kWatch, "POST", "/v1/presence/query", R"({"users":["subject","other"]})"), 403);
+    EXPECT_EQ(with(kWatch, "GET", at("/presence").c_str(), ""), 200);
+    EXPECT_EQ(with(kWatch, "POST", "/v1/presence/query", R"({"users":["subject"]})"), 200);
     EXPECT_EQ(with(kWatch, "GET", at("/status").c_str(), ""), 200);
     EXPECT_EQ(with(kStatus, "PUT", at("/status").c_str(), R"({"status":"busy"})"), 403);
     EXPECT_EQ(with(kStatus, "DELETE", at("/status").c_str(), ""), 403);

@@ -221,6 +221,8 @@ TEST_F(Streams, OnlyForUsersWhoMayWatch) {
     token_of("ann");
     tokens.claims["token-of-ann"].rights.watch = false;
     EXPECT_EQ(stream("ann", "bob").code(), "forbidden");
+    EXPECT_EQ(stream("ann", "ann,bob").code(), "forbidden");
+    EXPECT_EQ(stream("ann", "ann").status, 200);
     EXPECT_EQ(stream("cid", "bob&token=x").code(), "badRequest");
 }
 

@@ -193,6 +193,17 @@ TEST(Watching, WhatAGetGaveIsNotToldAgain) {
     (void)ann;
 }
 
+TEST(Watching, OthersEndsAllButOneselfs) {
+    World world;
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.watch(ann, {"bob", "ann", "carl"});
+    world.shard().watches.unwatch_others(ann->connection.slot, kAnn);
+    EXPECT_EQ(world.shard().watches.watch_count(ann->connection.slot), 1U);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    EXPECT_EQ(statuses(world.told(ann), "ann"), Statuses{Status::busy});
+}
+
 TEST(Watching, AGetWatchesNobody) {
     World world;
     const Client bob = world.connect("bob");
