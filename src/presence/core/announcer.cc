@@ -29,13 +29,15 @@ ToldFace own_now(const Presence& presence, MonoTime now) {
     told.declared = presence.declared;
     told.declared.revision = 0;  // Nobody is told it.
     told.session_declared = presence.session_declared;
+    told.session_declared_until = presence.session_declared_until;
     told.quiet_from = now + kWindow;
     return told;
 }
 
 bool tell_the_same(const ToldFace& a, const ToldFace& b) {
     return a.known && a.face == b.face && a.doubtful == b.doubtful && a.declared == b.declared &&
-           a.session_declared == b.session_declared;
+           a.session_declared == b.session_declared &&
+           a.session_declared_until == b.session_declared_until;
 }
 
 /// At the end of a window. True: what stands now is told, and a new window begins.

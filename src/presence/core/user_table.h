@@ -50,6 +50,7 @@ struct ToldFace {
     DeclaredState declared;  ///< Of the own face.
     DeclaredStatus session_declared = DeclaredStatus::automatic;
     bool doubtful = false;
+    std::optional<WallTime> session_declared_until;
     MonoTime quiet_from;  ///< Until then further changes are merged.
     bool pending = false;
     bool known = true;  ///< False: another node may have told something else since.

@@ -49,6 +49,7 @@ struct Presence {
     std::optional<WallTime> last_seen;  ///< Newest end of a public presence; empty: never there.
     DeclaredState declared;             ///< For the own view only.
     DeclaredStatus session_declared = DeclaredStatus::automatic;  ///< Of the deciding session.
+    std::optional<WallTime> session_declared_until;               ///< When that ends.
     /// Known only from a life of the server before this one, and nobody has come back yet: shown
     /// as `unknown` (RULINGS 34).
     bool doubtful = false;

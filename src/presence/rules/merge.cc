@@ -119,6 +119,9 @@ Merged merge(const DeclaredState& declared, std::span<const Session> sessions,
     } else {
         merged.own.status = counting.status;
         merged.session_declared = declared_by(*counting.deciding, now);
+        if (merged.session_declared != DeclaredStatus::automatic) {
+            merged.session_declared_until = counting.deciding->declared_until;
+        }
     }
     merged.own.custom = unless_over(declared.custom, now);
     if (!merged.own.custom && counting.speaking != nullptr) {

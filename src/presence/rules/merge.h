@@ -27,6 +27,7 @@ struct Merged {
     Face own;
     Face shown;
     DeclaredStatus session_declared = DeclaredStatus::automatic;
+    std::optional<WallTime> session_declared_until;
 };
 
 /// DESIGN rule 10: offline with no counting session; else the user-scope status while it lasts;

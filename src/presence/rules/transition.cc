@@ -50,6 +50,7 @@ Transition advance(const Presence& before, const Merged& merged, const DeclaredS
     after.shown = succeed(before.shown, merged.shown, facts.now);
     after.declared = in_force(declared, facts.now);
     after.session_declared = merged.session_declared;
+    after.session_declared_until = merged.session_declared_until;
 
     const bool was_there = before.shown.status != Status::offline;
     const bool is_there = after.shown.status != Status::offline;
@@ -65,7 +66,8 @@ Transition advance(const Presence& before, const Merged& merged, const DeclaredS
     }
     transition.own_changed = !(after.own == before.own) ||
                              !shows_the_same(after.declared, before.declared) ||
-                             after.session_declared != before.session_declared;
+                             after.session_declared != before.session_declared ||
+                             after.session_declared_until != before.session_declared_until;
     if (transition.own_changed) {
         after.own_version = next_version(before.own_version, facts.version_floor);
     }

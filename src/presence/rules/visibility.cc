@@ -138,8 +138,11 @@ PresenceView::DeclaredView declared_view(const Presence& presence, WallTime now)
     if (declared.status != DeclaredStatus::automatic && !over) {
         return {declared.status, false, declared.expires_at};
     }
-    const bool session_scope = presence.session_declared != DeclaredStatus::automatic;
-    return {presence.session_declared, session_scope, std::nullopt};
+    const std::optional<WallTime>& end = presence.session_declared_until;
+    if (presence.session_declared != DeclaredStatus::automatic && !(end && *end <= now)) {
+        return {presence.session_declared, true, end};
+    }
+    return {};
 }
 
 bool has_since(Status status) {

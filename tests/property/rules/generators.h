@@ -100,6 +100,7 @@ inline rc::Gen<Presence> any_presence() {
         presence.last_seen = *any_end();
         presence.declared = declared;
         presence.session_declared = merged.session_declared;
+        presence.session_declared_until = merged.session_declared_until;
         return presence;
     });
 }

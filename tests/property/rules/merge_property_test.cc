@@ -10,7 +10,8 @@ namespace {
 using namespace test;
 
 bool alike(const Merged& a, const Merged& b) {
-    return a.own == b.own && a.shown == b.shown && a.session_declared == b.session_declared;
+    return a.own == b.own && a.shown == b.shown && a.session_declared == b.session_declared &&
+           a.session_declared_until == b.session_declared_until;
 }
 
 RC_GTEST_PROP(MergeRules, TheOrderOfSessionsMeansNothing, ()) {

@@ -150,6 +150,7 @@ RC_GTEST_PROP(ViewRules, ThePublicViewDoesNotHangOnTheOwnFace, ()) {
     b.own_version = other.own_version;
     b.declared = other.declared;
     b.session_declared = other.session_declared;
+    b.session_declared_until = other.session_declared_until;
     const Verdict verdict =
         verdict_of_others(*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>());
     const Viewing viewing = *any_viewing();

@@ -29,6 +29,7 @@ Presence full_presence() {
     presence.last_seen = WallTime::from_ms(1'700'000'000'123);
     presence.declared = {DeclaredStatus::invisible, WallTime::from_ms(5), custom("d"), 9};
     presence.session_declared = DeclaredStatus::busy;
+    presence.session_declared_until = WallTime::from_ms(1'800'000'000'000);
     presence.doubtful = true;
     return presence;
 }
@@ -72,6 +73,7 @@ void expect_same(const Presence& a, const Presence& b) {
     EXPECT_EQ(a.last_seen, b.last_seen);
     EXPECT_EQ(a.declared, b.declared);
     EXPECT_EQ(a.session_declared, b.session_declared);
+    EXPECT_EQ(a.session_declared_until, b.session_declared_until);
     EXPECT_EQ(a.doubtful, b.doubtful);
 }
 

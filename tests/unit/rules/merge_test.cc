@@ -259,6 +259,15 @@ TEST(MergeDeclared, NamesWhatTheDecidingSessionSaid) {
               DeclaredStatus::automatic);
 }
 
+TEST(MergeDeclared, NamesTheEndOfWhatTheDecidingSessionSaid) {
+    Session busy = declaring("a", DeclaredStatus::busy);
+    busy.declared_until = kNow + 1h;
+    EXPECT_EQ(merged({}, {busy}).session_declared_until, kNow + 1h);
+    EXPECT_EQ(merged(for_all(DeclaredStatus::away), {busy}).session_declared_until, std::nullopt);
+    busy.declared_until = kNow;
+    EXPECT_EQ(merged({}, {busy}).session_declared_until, std::nullopt);
+}
+
 TEST(NextChange, IsTheNearestEndStillToCome) {
     DeclaredState declared = for_all(DeclaredStatus::dnd, kNow + 3h);
     declared.custom = words("mine", kNow + 2h);

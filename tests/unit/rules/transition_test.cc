@@ -228,6 +228,17 @@ TEST(Advance, ADeclarationOfTheDecidingSessionIsNewsToTheUserAlone) {
     EXPECT_FALSE(change.shown_changed);
 }
 
+TEST(Advance, AnotherEndOfWhatTheDecidingSessionSaidIsNewsToTheUserAlone) {
+    Merged merged = visible(Status::online);
+    merged.session_declared = DeclaredStatus::online;
+    const Presence before = advance(online_before(), merged, {}, at(kNow)).after;
+    merged.session_declared_until = kNow + 1h;
+    const Transition change = advance(before, merged, {}, at(kNow));
+    EXPECT_TRUE(change.own_changed);
+    EXPECT_FALSE(change.shown_changed);
+    EXPECT_EQ(change.after.session_declared_until, kNow + 1h);
+}
+
 TEST(Advance, TheLapseOfADeclarationIsNewsToTheUserEvenWhereNoFaceChanges) {
     DeclaredState declared = for_all(DeclaredStatus::online, kNow);
     declared.custom = words("tea", kNow);

@@ -248,6 +248,23 @@ TEST(ViewDeclared, IsThatOfTheSessionOnceTheUserScopeHasLapsed) {
     EXPECT_EQ(view.declared()->expires_at, std::nullopt);
 }
 
+TEST(ViewDeclared, OfASessionHasItsEndToo) {
+    Presence presence = away();
+    presence.session_declared = DeclaredStatus::busy;
+    presence.session_declared_until = kNow + 1h;
+    const PresenceView view = seen_by(sees_own(), &presence);
+    ASSERT_TRUE(view.declared());
+    EXPECT_EQ(view.declared()->status, DeclaredStatus::busy);
+    EXPECT_TRUE(view.declared()->session_scope);
+    EXPECT_EQ(view.declared()->expires_at, kNow + 1h);
+    presence.session_declared_until = kNow;
+    const PresenceView lapsed = seen_by(sees_own(), &presence);
+    ASSERT_TRUE(lapsed.declared());
+    EXPECT_EQ(lapsed.declared()->status, DeclaredStatus::automatic);
+    EXPECT_FALSE(lapsed.declared()->session_scope);
+    EXPECT_EQ(lapsed.declared()->expires_at, std::nullopt);
+}
+
 TEST(ViewDeclared, IsAutomaticWhereNobodySaidAnything) {
     const Presence presence = away();
     const PresenceView view = seen_by(verdict_for_back_end(), &presence);

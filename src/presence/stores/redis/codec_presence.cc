@@ -92,6 +92,9 @@ void put(ByteWriter& out, const Presence& presence) {
             });
         }
         in.byte(static_cast<std::uint8_t>(presence.session_declared));
+        if (presence.session_declared_until) {
+            in.maybe_time(presence.session_declared_until);
+        }
     });
 }
 
@@ -119,6 +122,7 @@ Presence presence_from(ByteReader& outer) {
         }
     }
     presence.session_declared = in.enumerator(DeclaredStatus::invisible);
+    presence.session_declared_until = in.maybe_time();
     if (in.broken()) {
         outer.mark_broken();
     }
