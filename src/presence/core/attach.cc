@@ -198,6 +198,9 @@ void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir,
             local.said_idle = old.said_idle;
             local.idle_at = old.idle_at;
         }
+        if (replaced) {
+            local.deferred = std::move(old.deferred);
+        }
         file(heir);
         if (replaced) {
             forget_local(other);

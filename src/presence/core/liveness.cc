@@ -62,7 +62,10 @@ MonoTime PresenceService::next_deadline(const LocalSession& local) const {
 
 void PresenceService::file(SlotId session) {
     LocalSession& local = sessions_.at(session);
-    const MonoTime deadline = next_deadline(local);
+    MonoTime deadline = next_deadline(local);
+    if (local.deferred) {
+        deadline = std::min(deadline, local.deferred->due);
+    }
     if (local.filed_tick == 0 || wheel_.tick_of(deadline) < local.filed_tick) {
         local.filed_tick = wheel_.file({session, false}, deadline);
     }
@@ -168,8 +171,16 @@ void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime n
             go_idle(session);
         }
     }
-    if (sessions_.find(session) != nullptr) {
-        file(session);
+    if (sessions_.find(session) == nullptr) {
+        return;
+    }
+    const bool applies = local->deferred && now >= local->deferred->due;
+    if (applies) {
+        local->deferred->due = now + kRetry;
+    }
+    file(session);
+    if (applies) {
+        apply_deferred_on(session);
     }
 }
 

@@ -183,9 +183,10 @@ public:
     [[nodiscard]] Task<Result<StatusOutcome>> change_status(UserId user, StatusChange change,
                                                             bool limited,
                                                             OverRate over = OverRate::defer);
-    /// Session scope.
+    /// Session scope; of the same rate. What waits for it ends with the session.
     [[nodiscard]] Task<Result<StatusOutcome>> change_session_status(SlotId session,
-                                                                    StatusChange change);
+                                                                    StatusChange change,
+                                                                    bool limited);
 
     /// Ends all sessions and tells nothing more of what was stored about the user; what the
     /// database holds is ProfileEditor's to erase, afterwards. The versions stay, so that none that
@@ -427,6 +428,9 @@ private:
     [[nodiscard]] Task<Result<bool>> declare(SlotId user, StatusChange change);
 
     ServiceParts parts_;
+    [[nodiscard]] Task<Result<bool>> declare_on(SlotId user, SessionId session,
+                                                StatusChange change);
+    Detached apply_deferred_on(SlotId session);
     SessionOwner* owner_ = nullptr;
     SessionListener* listener_ = nullptr;
     std::uint64_t version_floor_ = 0;

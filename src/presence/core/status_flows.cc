@@ -32,6 +32,15 @@ void merge_into(StatusChange& older, StatusChange newer) {
     }
 }
 
+/// An end that has come meanwhile makes of a change what it would be by now.
+StatusChange what_is_left(StatusChange change, WallTime now) {
+    if (is_over(change.status_until, now)) {
+        change.status = DeclaredStatus::automatic;
+        change.status_until.reset();
+    }
+    return change;
+}
+
 }  // namespace
 
 Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChange change,
@@ -84,12 +93,7 @@ Detached PresenceService::apply_deferred(SlotId slot) {
         file_user(slot);
         co_return;
     }
-    StatusChange change = user.deferred->change;
-    // An end that has come meanwhile makes of the change what it would be by now.
-    if (is_over(change.status_until, parts_.clock.wall_now())) {
-        change.status = DeclaredStatus::automatic;
-        change.status_until.reset();
-    }
+    StatusChange change = what_is_left(user.deferred->change, parts_.clock.wall_now());
     Result<bool> declared = co_await declare(slot, std::move(change));
     // Nobody can have changed it meanwhile: that takes the user's lock. Kept for another try only
     // while a store is away.
@@ -146,7 +150,8 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
 }
 
 Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId session,
-                                                                   StatusChange change) {
+                                                                   StatusChange change,
+                                                                   bool limited) {
     Result<bool> sound = check(change, parts_.clock.wall_now());
     if (!sound) {
         co_return sound.error();
@@ -162,6 +167,37 @@ Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId sessio
     const SessionId id = local->id;
     const UserId user = users_.at(local->user).id;
     Entered entered = co_await enter(user);
+    const SlotId slot = entered.slot();
+    local = sessions_.find(session);
+    if (local == nullptr) {
+        co_return Error{ErrorCode::not_found, "the session is over", 0, 0};
+    }
+    const TokenBucket::Rate rate = status_rate();
+    const MonoTime now = parts_.clock.now();
+    TokenBucket& bucket = entered.user().status_bucket;
+    if (limited && (local->deferred || !bucket.take(rate, now))) {
+        const Millis wait = bucket.wait(rate, now);
+        ++parts_.counters.status_deferred;
+        if (local->deferred) {
+            merge_into(local->deferred->change, std::move(change));
+        } else {
+            local->deferred =
+                std::make_unique<DeferredChange>(DeferredChange{std::move(change), now + wait});
+            file(session);
+        }
+        co_return StatusOutcome{std::max(wait, Millis{1})};
+    }
+    if (!limited) {
+        local->deferred.reset();
+    }
+    Result<bool> declared = co_await declare_on(slot, id, std::move(change));
+    if (!declared) {
+        co_return declared.error();
+    }
+    co_return StatusOutcome{};
+}
+
+Task<Result<bool>> PresenceService::declare_on(SlotId slot, SessionId id, StatusChange change) {
     Change edit = [=](Draft& draft) {
         Session* mine = draft.find(id);
         if (mine == nullptr) {
@@ -176,11 +212,31 @@ Task<Result<StatusOutcome>> PresenceService::change_session_status(SlotId sessio
             mine->custom = change.custom;
         }
     };
-    Result<bool> settled = co_await settle(entered.slot(), Cause::status, std::move(edit));
-    if (!settled) {
-        co_return settled.error();
+    Result<bool> settled = co_await settle(slot, Cause::status, std::move(edit));
+    co_return settled;
+}
+
+Detached PresenceService::apply_deferred_on(SlotId session) {
+    const UserId user = users_.at(sessions_.at(session).user).id;
+    Entered entered = co_await enter(user);
+    LocalSession* local = sessions_.find(session);
+    if (local == nullptr || !local->deferred) {
+        co_return;
     }
-    co_return StatusOutcome{};
+    const MonoTime now = parts_.clock.now();
+    TokenBucket& bucket = entered.user().status_bucket;
+    if (!bucket.take(status_rate(), now)) {
+        local->deferred->due = now + bucket.wait(status_rate(), now);
+        file(session);
+        co_return;
+    }
+    SessionId id = local->id;
+    StatusChange change = what_is_left(local->deferred->change, parts_.clock.wall_now());
+    Result<bool> declared = co_await declare_on(entered.slot(), std::move(id), std::move(change));
+    local = sessions_.find(session);
+    if (local != nullptr && (declared || declared.error().code != ErrorCode::unavailable)) {
+        local->deferred.reset();
+    }
 }
 
 }  // namespace presence

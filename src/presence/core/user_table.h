@@ -16,6 +16,9 @@
 
 namespace presence {
 
+/// A status change that came too fast and waits for its bucket (RULINGS 12).
+struct DeferredChange;
+
 /// A session that this thread vouches for: the part that changes with every heartbeat, and so is
 /// in no record.
 struct LocalSession {
@@ -27,7 +30,8 @@ struct LocalSession {
     MonoTime last_activity;
     MonoTime idle_at;  ///< With `said_idle`: when its client said that its person was idle.
     MonoTime pinged_at;
-    MonoTime lost_at;              ///< With no connection: when the grace began.
+    MonoTime lost_at;                          ///< With no connection: when the grace began.
+    std::unique_ptr<DeferredChange> deferred;  ///< Of session scope.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
     /// Of a session that lives by HTTP: of the token of its last heartbeat; 0: not said.
     WallTime token_issued_at;
@@ -40,9 +44,6 @@ struct LocalSession {
 
     [[nodiscard]] bool in_grace() const noexcept { return !connection && !by_http; }
 };
-
-/// A status change that came too fast and waits for its bucket (RULINGS 12).
-struct DeferredChange;
 
 /// What was told last of one face, while the anti-flap window is open (DESIGN rule 13).
 struct ToldFace {

@@ -184,7 +184,7 @@ Task<bool> Gateway::on_status(SlotId id, RequestId request, protocol::StatusChan
     const UserId user = connection.user;
     PresenceService& service = parts_.shard.service;
     Task<Result<StatusOutcome>> changing =
-        session_scope ? service.change_session_status(session, std::move(*wanted))
+        session_scope ? service.change_session_status(session, std::move(*wanted), true)
                       : service.change_status(user, std::move(*wanted), true);
     Result<StatusOutcome> outcome = co_await changing;
     if (!outcome) {

@@ -375,7 +375,7 @@ TEST(Cluster, TwoNodesThatChangeOneUserAtOnceBothGetThrough) {
         for (const std::size_t at : {0U, 1U}) {
             changes.push_back(start_task(cluster.node(at).shard.service.change_session_status(
                 (at == 0 ? first : second)->session,
-                StatusChange{status, std::nullopt, false, nullptr})));
+                StatusChange{status, std::nullopt, false, nullptr}, false)));
         }
         cluster.run(Millis{i % 7});
     }

@@ -154,6 +154,43 @@ TEST_F(StatusTest, OverTheRateTheNewestIsKeptAndAppliedWhenTheBucketRefills) {
     EXPECT_EQ(world.counters().status_deferred, 30U);
 }
 
+TEST_F(StatusTest, OverTheRateTheNewestOfASessionIsKeptToo) {
+    Millis applied_in{0};
+    for (int i = 0; i < 40; ++i) {
+        const DeclaredStatus status = i % 2 == 0 ? DeclaredStatus::busy : DeclaredStatus::away;
+        Result<StatusOutcome> outcome = world.declare_on(ann, status, {}, true);
+        ASSERT_TRUE(outcome.has_value());
+        applied_in = outcome->applied_in;
+        EXPECT_EQ(applied_in > 0ms, i >= 10) << i;
+    }
+    EXPECT_LE(applied_in, 1001ms);
+    const std::uint64_t commit = world.record("ann")->commit;
+    world.run(500ms);
+    ASSERT_TRUE(world.declare_on(ann, DeclaredStatus::dnd, {}, true));
+    EXPECT_EQ(world.record("ann")->commit, commit);
+    world.run(2s);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::dnd);
+    EXPECT_EQ(world.record("ann")->commit, commit + 1);
+    EXPECT_EQ(world.counters().status_deferred, 31U);
+}
+
+TEST_F(StatusTest, WhatWaitsOfASessionGoesOnWithAResumeAndEndsWithTheSession) {
+    for (int i = 0; i < 11; ++i) {
+        ASSERT_TRUE(
+            world.declare_on(ann, i == 10 ? DeclaredStatus::dnd : DeclaredStatus::busy, {}, true));
+    }
+    const Client back = world.resume(ann);
+    ASSERT_TRUE(back->resumed);
+    world.run(2s);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::dnd);
+    for (int i = 0; i < 11; ++i) {
+        ASSERT_TRUE(world.declare_on(back, DeclaredStatus::busy, {}, true));
+    }
+    world.bye(back);
+    world.run(2s);
+    EXPECT_EQ(world.look("bob", "ann").status, Status::offline);
+}
+
 TEST_F(StatusTest, ADeferredChangeSurvivesADatabaseThatIsAwayForAMoment) {
     for (int i = 0; i < 11; ++i) {
         ASSERT_TRUE(world.declare(

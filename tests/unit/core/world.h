@@ -235,11 +235,11 @@ public:
         return declare(user, std::move(change));
     }
     Result<StatusOutcome> declare_on(const Client& client, DeclaredStatus status,
-                                     std::optional<WallTime> until = {}) {
+                                     std::optional<WallTime> until = {}, bool limited = false) {
         Result<StatusOutcome> outcome =
             wait(service(client->user)
                      .change_session_status(client->session,
-                                            StatusChange{status, until, false, nullptr}));
+                                            StatusChange{status, until, false, nullptr}, limited));
         turn();
         return outcome;
     }
