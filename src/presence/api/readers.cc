@@ -314,7 +314,7 @@ std::vector<UserId> Readers::users() const {
 
 void Readers::on_profile_changed(const UserId& user) {
     const std::vector<SlotId> readers = readers_of(user);
-    if (readers.empty() && !parts_.shard.service.has_beating(user)) {
+    if (readers.empty() && !parts_.shard.service.has_sessions(user)) {
         return;
     }
     std::vector<std::uint32_t> viewing;
@@ -337,7 +337,7 @@ Detached Readers::end_revoked(UserId user) {
         }
     }
     const WallTime before = *answer.profile->revoked_before;
-    co_await parts_.shard.service.end_beating_revoked(std::move(user), before);
+    co_await parts_.shard.service.end_revoked(std::move(user), before);
 }
 
 OpenConnections Readers::connections() const {

@@ -193,6 +193,33 @@ Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason re
     co_return true;
 }
 
+bool PresenceService::has_sessions(const UserId& id) {
+    const SlotId slot = users_.find(id);
+    return slot && !users_.at(slot).sessions.empty();
+}
+
+void PresenceService::renew_token(SlotId session, std::optional<WallTime> issued_at) {
+    if (LocalSession* const local = sessions_.find(session)) {
+        local->token_issued_at = issued_at.value_or(WallTime{});
+    }
+}
+
+Task<bool> PresenceService::end_revoked(UserId id, WallTime before) {
+    Entered entered = co_await enter(id);
+    const std::vector<SlotId> locals = entered.user().sessions;
+    for (const SlotId local_id : locals) {
+        LocalSession* const local = sessions_.find(local_id);
+        if (local == nullptr || local->ending || local->token_issued_at >= before) {
+            continue;
+        }
+        // Where there is a connection its close is what was seen last, as with any other.
+        const WallTime sign = local->connection ? parts_.clock.wall_now() : last_sign_of(*local);
+        cut_off(*local, EndReason::revoked);
+        co_await end_locked(entered.slot(), local_id, Cause::revoked, sign);
+    }
+    co_return true;
+}
+
 Task<Result<bool>> PresenceService::erase(UserId id) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();

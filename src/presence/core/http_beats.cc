@@ -128,23 +128,4 @@ Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
     co_return was_here || *elsewhere;
 }
 
-bool PresenceService::has_beating(const UserId& id) {
-    const SlotId slot = users_.find(id);
-    return slot && std::ranges::any_of(users_.at(slot).sessions, [this](SlotId local) {
-               return sessions_.at(local).by_http;
-           });
-}
-
-Task<bool> PresenceService::end_beating_revoked(UserId user, WallTime before) {
-    const SlotId slot = users_.find(user);
-    const std::vector<SlotId> locals = slot ? users_.at(slot).sessions : std::vector<SlotId>{};
-    for (const SlotId local_id : locals) {
-        const LocalSession* const local = sessions_.find(local_id);
-        if (local != nullptr && local->by_http && local->token_issued_at < before) {
-            co_await end(local_id, Cause::revoked);
-        }
-    }
-    co_return true;
-}
-
 }  // namespace presence

@@ -151,10 +151,12 @@ public:
     [[nodiscard]] Task<Result<Attachment>> beat(BeatRequest request);
     /// A device that lives by HTTP signs out. False: there is no such session.
     [[nodiscard]] Task<Result<bool>> sign_out(UserId user, SessionId session);
-    /// Whether the user has sessions here that live by HTTP.
-    [[nodiscard]] bool has_beating(const UserId& user);
-    /// Ends those of them whose token was issued before.
-    [[nodiscard]] Task<bool> end_beating_revoked(UserId user, WallTime before);
+    /// Whether the user has sessions here, those in grace included.
+    [[nodiscard]] bool has_sessions(const UserId& user);
+    /// The session goes on with a fresh token.
+    void renew_token(SlotId session, std::optional<WallTime> issued_at);
+    /// Ends the user's sessions here, those in grace included, whose token was issued before.
+    [[nodiscard]] Task<bool> end_revoked(UserId user, WallTime before);
 
     /// The client said that its person was active `ago` ago, or (empty) is idle.
     [[nodiscard]] Task<Result<bool>> report_activity(SlotId session, std::optional<Millis> ago);
@@ -426,11 +428,11 @@ private:
     [[nodiscard]] std::uint64_t floor_now() const;
 
     [[nodiscard]] Task<Result<bool>> declare(SlotId user, StatusChange change);
-
-    ServiceParts parts_;
     [[nodiscard]] Task<Result<bool>> declare_on(SlotId user, SessionId session,
                                                 StatusChange change);
     Detached apply_deferred_on(SlotId session);
+
+    ServiceParts parts_;
     SessionOwner* owner_ = nullptr;
     SessionListener* listener_ = nullptr;
     std::uint64_t version_floor_ = 0;

@@ -385,15 +385,22 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
     users_.at(slot).loaded = false;
     auto ended = std::make_shared<std::vector<Session>>();
     const WallTime now = parts_.clock.wall_now();
-    Change edit = [ended, only, now](Draft& draft) {
+    // Of one that lives by HTTP nothing but its heartbeats was seen, unless it signs out itself.
+    const auto sign_of = [now, cause, ttl = parts_.config.heartbeat.ttl](const Session& session) {
+        if (session.grace_until) {
+            return session.closed_at;
+        }
+        const bool by_beats = session.beats_until && cause != Cause::goodbye;
+        return by_beats ? std::min(now, *session.beats_until - ttl) : now;
+    };
+    Change edit = [ended, only, sign_of](Draft& draft) {
         ended->clear();
         std::erase_if(draft.sessions, [&](const Session& session) {
             if (session.node == draft.self || (only && !(session.id == *only))) {
                 return false;
             }
             if (session.counts) {
-                draft.last_sign =
-                    std::max(draft.last_sign, session.grace_until ? session.closed_at : now);
+                draft.last_sign = std::max(draft.last_sign, sign_of(session));
             }
             ended->push_back(session);
             return true;

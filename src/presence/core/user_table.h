@@ -33,7 +33,7 @@ struct LocalSession {
     MonoTime lost_at;                          ///< With no connection: when the grace began.
     std::unique_ptr<DeferredChange> deferred;  ///< Of session scope.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
-    /// Of a session that lives by HTTP: of the token of its last heartbeat; 0: not said.
+    /// Of the token that it came with or was given last; 0: not said, or of a life before.
     WallTime token_issued_at;
     bool by_http = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
     bool reported_activity = false;
@@ -50,8 +50,8 @@ struct ToldFace {
     Face face;
     DeclaredState declared;  ///< Of the own face.
     DeclaredStatus session_declared = DeclaredStatus::automatic;
-    bool doubtful = false;
     std::optional<WallTime> session_declared_until;
+    bool doubtful = false;
     MonoTime quiet_from;  ///< Until then further changes are merged.
     bool pending = false;
     bool known = true;  ///< False: another node may have told something else since.

@@ -42,7 +42,6 @@ struct ClientConnection {
     SlotId session;  ///< In the presence service of this thread; empty: none.
     UserId user;
     TokenBucket messages;
-    std::optional<WallTime> token_issued_at;
     MonoTime warn_at;     ///< When `tokenExpiring` is due; 0: it was sent, or never is.
     MonoTime token_over;  ///< When the token ends, leeway included; 0: never.
     /// The timer's tick at which the token is looked at next; 0: none is filed. Looks filed under

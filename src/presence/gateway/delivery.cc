@@ -208,7 +208,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
     }
     parts_.shard.watches.reconsider(user, viewing);
     parts_.shard.rooms.reconsider(user, viewing);
-    if (!connections.empty()) {
+    if (parts_.shard.service.has_sessions(user)) {
         end_revoked(user);
     }
     if (parts_.shard.readers != nullptr) {
@@ -244,15 +244,8 @@ Detached Gateway::end_revoked(UserId user) {
     if (!answer.known || !answer.profile || !answer.profile->revoked_before) {
         co_return;
     }
-    for (const SlotId id : parts_.shard.service.connections_of(user)) {
-        ClientConnection* const connection = connections_.find(id);
-        if (connection == nullptr || !is_revoked(answer.profile, connection->token_issued_at)) {
-            continue;
-        }
-        const SlotId session = std::exchange(connection->session, {});
-        close(id, CloseReason::token_revoked, false);
-        co_await parts_.shard.service.end(session, Cause::revoked);
-    }
+    const WallTime before = *answer.profile->revoked_before;
+    co_await parts_.shard.service.end_revoked(std::move(user), before);
 }
 
 }  // namespace presence::gateway

@@ -122,7 +122,6 @@ void Gateway::take_claims(ClientConnection& connection, const TokenClaims& claim
     connection.may_watch = claims.rights.watch;
     connection.may_status = claims.rights.status;
     connection.may_privacy = claims.rights.privacy;
-    connection.token_issued_at = claims.issued_at;
     if (claims.rights.rooms || connection.rare) {
         connection.rarely().rooms = claims.rights.rooms;
     }

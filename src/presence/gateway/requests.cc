@@ -312,6 +312,7 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
         co_return false;
     }
     take_claims(*connection, *claims);
+    parts_.shard.service.renew_token(connection->session, claims->issued_at);
     arm_token_timers(id, *claims);
     if (!connection->may_watch) {
         parts_.shard.watches.unwatch_others(id.slot, user);

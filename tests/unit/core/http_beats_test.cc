@@ -99,6 +99,16 @@ TEST_F(HttpBeats, TellNobodyAnything) {
     EXPECT_TRUE(world->told(bob).empty());
 }
 
+TEST_F(HttpBeats, ARevocationTellsTheTimeOfTheLastHeartbeat) {
+    beat();
+    const WallTime last_beat = disk->clock.wall_now();
+    world->run(40s);
+    ASSERT_TRUE(world->wait(world->service(kAnn).end_revoked(kAnn, disk->clock.wall_now())));
+    world->run(2s);
+    EXPECT_EQ(world->look("bob", "ann").status, Status::offline);
+    EXPECT_EQ(world->stored_last_seen("ann"), last_beat);
+}
+
 TEST_F(HttpBeats, ASignOutEndsAtOnce) {
     beat();
     const Client bob = watcher();

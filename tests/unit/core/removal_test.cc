@@ -90,6 +90,33 @@ TEST_F(RemovalTest, ARevocationReachesWhoIsAlreadyKnownToTheCache) {
     EXPECT_FALSE(world.try_connect(kAnn, {.token_issued_at = issued}));
 }
 
+TEST_F(RemovalTest, ARevocationEndsWhoIsInGraceAtOnce) {
+    const WallTime issued = world.clock.wall_now();
+    const Client carl = world.connect("carl", {.token_issued_at = issued});
+    const Client fresh = world.connect("carl", {.token_issued_at = issued + 60s});
+    world.watch(bob, {"carl"});
+    world.run(5s);
+    world.lose(carl);
+    const UserId user("carl");
+    ASSERT_TRUE(world.wait(world.service(user).end_revoked(user, issued + 1s)));
+    world.turn();
+    EXPECT_TRUE(world.is_open(fresh));
+    EXPECT_FALSE(world.resume(carl)->resumed);
+    ASSERT_TRUE(world.wait(world.service(user).end_revoked(user, issued + 61s)));
+    world.turn();
+    EXPECT_EQ(world.connection(fresh).ended, EndReason::revoked);
+    EXPECT_EQ(statuses(world.told(bob), "carl"), Statuses{Status::offline});
+}
+
+TEST_F(RemovalTest, ATokenThatWasRenewedIsTheOneThatIsRevoked) {
+    const WallTime issued = world.clock.wall_now();
+    const Client carl = world.connect("carl", {.token_issued_at = issued});
+    world.service(kAnn).renew_token(carl->session, issued + 60s);
+    const UserId user("carl");
+    ASSERT_TRUE(world.wait(world.service(user).end_revoked(user, issued + 1s)));
+    EXPECT_TRUE(world.is_open(carl));
+}
+
 TEST_F(RemovalTest, FO005AnErasureEndsEverySessionOnceAndTellsNoTime) {
     const Client phone = world.connect("ann");
     erase();
