@@ -315,6 +315,7 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         local.user = slot;
         local.id = session.id;
         local.epoch = session.epoch;
+        local.token_issued_at = session.connected_at;  // It cannot be later than that.
         local.by_http = session.beats_until.has_value();
         const Millis left = *session.grace_until - now;
         local.last_heartbeat =

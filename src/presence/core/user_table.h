@@ -33,7 +33,7 @@ struct LocalSession {
     MonoTime lost_at;                          ///< With no connection: when the grace began.
     std::unique_ptr<DeferredChange> deferred;  ///< Of session scope.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
-    /// Of the token that it came with or was given last; 0: not said, or of a life before.
+    /// Of the token that it came with or was given last; 0: not said.
     WallTime token_issued_at;
     bool by_http = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
     bool reported_activity = false;
