@@ -1,0 +1,75 @@
+// What `get` gives, and that of users who are watched it counts as told (DESIGN rules 13, 20, 23).
+
+#include "unit/core/world.h"
+
+namespace presence {
+namespace {
+
+using testing::Client;
+using testing::statuses;
+using testing::Told;
+using testing::World;
+using Statuses = std::vector<Status>;
+
+const UserId kAnn("ann");
+
+/// The answer of `get` over a connection.
+std::vector<Told> get(World& world, const Client& viewer, std::vector<UserId> users) {
+    Shard& home = world.shard_of(viewer->user);
+    const Result<std::vector<Seen>> seen =
+        world.wait(home.watches.get(world.watch_request(viewer, std::move(users))));
+    PRESENCE_ASSERT(seen.has_value());
+    std::vector<Told> snapshot = world.views(home, *seen);
+    world.turn();
+    return snapshot;
+}
+
+TEST(Get, WhatItGaveInTheMiddleOfAWindowIsCorrectedAfterIt) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.watch(bob, {"ann"});
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    world.run(150ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    EXPECT_EQ(get(world, bob, {UserId("carl"), kAnn})[1].status, Status::away);
+    world.run(100ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::busy});
+    world.run(1s);
+    // The end of the window equals what it began with, so only who was given the middle hears.
+    EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::busy}));
+    EXPECT_EQ(world.told(bob).back().version, world.look("bob", "ann").version);
+    (void)ann;
+}
+
+TEST(Get, WhatItGaveIsNotToldAgain) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.watch(bob, {"ann"});
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::away);
+    world.run(3s);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::busy});
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::dnd));
+    EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::dnd}));
+    (void)ann;
+}
+
+TEST(Get, WatchesNobody) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::online);
+    EXPECT_EQ(world.shard().watches.watch_count(bob->connection.slot), 0U);
+    world.bye(ann);
+    EXPECT_TRUE(world.told(bob).empty());
+}
+
+}  // namespace
+}  // namespace presence
