@@ -39,6 +39,15 @@ public:
                        std::to_string(statement->sequence));
     }
     void on_room_asked(const RoomId& room) override { told.push_back("asked " + room.text); }
+    void on_session_stays(const SessionStays& stays) override {
+        told.push_back("stays of " + stays.session.text);
+    }
+    void on_survey(const SurveyQuestionRef& question) override {
+        told.push_back("question " + std::to_string(question->number));
+    }
+    void on_survey_answer(const SurveyAnswerRef& answer) override {
+        told.push_back("answer " + std::to_string(answer->number));
+    }
     std::vector<std::string> told;
 };
 

@@ -67,10 +67,40 @@ public:
                 }
             });
         }
+        Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef question) override {
+            if (!reachable_) {
+                co_return Error{ErrorCode::unavailable, "the bus is away", 0, 0};
+            }
+            std::size_t heard = 0;
+            for (Endpoint* const other : bus_.endpoints_) {
+                heard += other != this && other->reachable_ && other->receiver_ != nullptr ? 1 : 0;
+            }
+            to_all([this, question](Endpoint& other) {
+                if (&other != this) {
+                    other.receiver_->on_survey(question);
+                }
+            });
+            co_return heard;
+        }
+        void answer_node(SurveyAnswerRef answer) override {
+            to_all([answer](Endpoint& other) {
+                if (other.node_ == answer->to) {
+                    other.receiver_->on_survey_answer(answer);
+                }
+            });
+        }
         void publish_session_taken(SessionTaken taken) override {
             to_all([taken](Endpoint& other) {
                 if (other.node_ == taken.holder) {
                     other.receiver_->on_session_taken(taken);
+                }
+            });
+        }
+
+        void publish_session_stays(SessionStays stays) override {
+            to_all([stays](Endpoint& other) {
+                if (other.node_ == stays.to) {
+                    other.receiver_->on_session_stays(stays);
                 }
             });
         }

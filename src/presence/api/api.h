@@ -5,6 +5,7 @@
 #include "presence/base/task.h"
 #include "presence/core/node_readers.h"
 #include "presence/core/shard.h"
+#include "presence/core/survey.h"
 #include "presence/net/server.h"
 #include "presence/ports/token_verifier.h"
 #include "presence/ports/webhook_admin.h"
@@ -48,6 +49,7 @@ struct ApiParts {
     const Clock& clock;
     Shard& shard;  ///< Of this thread.
     const Shards& shards;
+    Survey& survey;  ///< Of the node, on its first thread.
     const TokenVerifier& tokens;
     std::function<bool(std::string_view)> is_api_key;
     const OriginCheck& origins;

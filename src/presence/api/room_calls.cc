@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
 namespace presence::api {
 
@@ -43,16 +42,6 @@ Result<PageWanted> page_of(const AdmittedCall& call) {
     }
     wanted.after = *cursor;
     return wanted;
-}
-
-Task<RoomFacts> look_at_room(Shard& home, RoomId room, std::optional<UserId> after,
-                             std::size_t most) {
-    co_return home.rooms.keeper().facts(room, after, most);
-}
-
-Task<std::vector<RoomFacts>> look_at_rooms(Shard& home, std::string prefix,
-                                           std::optional<RoomId> after, std::size_t most) {
-    co_return home.rooms.keeper().rooms(prefix, after, most);
 }
 
 /// What a page is made of while the members are gone through.
@@ -101,15 +90,16 @@ Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
     if (!taken) {
         co_return taken.error();
     }
-    Shard& home = parts_.shards.home_of(call.room);
+    Survey& survey = parts_.survey;
+    Scheduler& first = parts_.shards.all.front()->scheduler;
     RoomPage page;
     RoomFacts facts;
     std::optional<UserId> after;
     do {
         const RoomId room = call.room;
         Task<RoomFacts> asking = run_there<RoomFacts>(
-            parts_.scheduler, home.scheduler,
-            [&home, room, after] { return look_at_room(home, room, after, kStep); });
+            parts_.scheduler, first,
+            [&survey, room, after] { return survey.room(room, after, kStep); });
         facts = co_await asking;
         const bool whole = viewer->has_value() && !facts.large;
         if (!after && wanted->after && !whole) {
@@ -135,7 +125,8 @@ Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
         facts.more = facts.more && (whole || !page.more);
     } while (facts.more);
     protocol::RoomFields fields{call.room};
-    fields.exact = facts.exact;
+    // A user hears nothing of where those are whom not everyone may see.
+    fields.exact = viewer->has_value() ? facts.counted_exact : facts.exact;
     if (!viewer->has_value()) {
         fields.count = facts.members;
         fields.public_count = facts.counted;
@@ -159,24 +150,20 @@ Task<Calls::Answer> Calls::list_rooms(const AdmittedCall& call) const {
     if (wanted->after) {
         after = RoomId(*wanted->after);
     }
-    const std::size_t most = wanted->limit + 1;
-    std::vector<RoomFacts> rooms;
-    for (Shard* const shard : parts_.shards.all) {
-        Task<std::vector<RoomFacts>> asking = run_there<std::vector<RoomFacts>>(
-            parts_.scheduler, shard->scheduler,
-            [shard, begins, after, most] { return look_at_rooms(*shard, begins, after, most); });
-        std::vector<RoomFacts> found = co_await asking;
-        std::ranges::move(found, std::back_inserter(rooms));
-    }
-    std::ranges::sort(rooms, {}, &RoomFacts::room);
-    const bool more = rooms.size() > wanted->limit;
-    rooms.resize(std::min(rooms.size(), wanted->limit));
+    Survey& survey = parts_.survey;
+    Task<Survey::Rooms> asking =
+        run_there<Survey::Rooms>(parts_.scheduler, parts_.shards.all.front()->scheduler,
+                                 [&survey, begins, after, most = wanted->limit] {
+                                     return survey.rooms(begins, after, most);
+                                 });
+    const Survey::Rooms found = co_await asking;
     std::vector<protocol::RoomFields> fields;
-    for (const RoomFacts& facts : rooms) {
+    for (const RoomFacts& facts : found.rooms) {
         fields.push_back({facts.room, facts.members, facts.exact, facts.counted});
     }
     co_return json_answer(protocol::encode_rooms_body(
-        fields, more ? std::optional<std::string_view>(rooms.back().room.text) : std::nullopt));
+        fields,
+        found.more ? std::optional<std::string_view>(found.rooms.back().room.text) : std::nullopt));
 }
 
 }  // namespace presence::api

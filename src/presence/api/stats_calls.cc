@@ -1,4 +1,4 @@
-// GET /v1/stats: each thread counts what is its own.
+// GET /v1/stats: what all nodes have counted.
 
 #include "presence/api/answers.h"
 #include "presence/api/calls.h"
@@ -6,29 +6,12 @@
 
 namespace presence::api {
 
-namespace {
-
-struct Share {
-    Census census;
-    OpenConnections connections;
-};
-
-Task<Share> count(Shard& shard) {
-    co_return Share{shard.service.census(),
-                    shard.readers != nullptr ? shard.readers->connections() : OpenConnections{}};
-}
-
-}  // namespace
-
 Task<Calls::Answer> Calls::stats(const AdmittedCall&) const {
-    Share sum;
-    for (Shard* const shard : parts_.shards.all) {
-        Task<Share> counting =
-            run_there<Share>(parts_.scheduler, shard->scheduler, [shard] { return count(*shard); });
-        const Share share = co_await counting;
-        sum.census += share.census;
-        sum.connections += share.connections;
-    }
+    Survey& survey = parts_.survey;
+    Task<Survey::People> asking =
+        run_there<Survey::People>(parts_.scheduler, parts_.shards.all.front()->scheduler,
+                                  [&survey] { return survey.people(); });
+    const Survey::People sum = co_await asking;
     protocol::StatsFields fields;
     fields.by_status = sum.census.by_status;
     fields.by_device = sum.census.by_device;
@@ -39,6 +22,8 @@ Task<Calls::Answer> Calls::stats(const AdmittedCall&) const {
     fields.web_sockets = sum.connections.web_sockets;
     fields.streams = sum.connections.streams;
     fields.polls = sum.connections.polls;
+    fields.nodes = sum.nodes;
+    fields.exact = sum.exact;
     co_return json_answer(protocol::encode_stats_body(fields, parts_.clock.wall_now()));
 }
 

@@ -136,6 +136,12 @@ constexpr std::array kCoreRows{
     Row<CoreCounters>{"presenced_room_signals_shed_total",
                       "Deliveries of signals over limits.room_signals_per_second.",
                       &CoreCounters::room_signals_shed},
+    Row<CoreCounters>{"presenced_surveys_refused_total",
+                      "Questions to all nodes that were too many at once.",
+                      &CoreCounters::surveys_refused},
+    Row<CoreCounters>{"presenced_surveys_incomplete_total",
+                      "Totals in which the part of a node was missing.",
+                      &CoreCounters::surveys_incomplete},
 };
 
 using gateway::GatewayCounters;

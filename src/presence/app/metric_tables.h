@@ -6,10 +6,10 @@
 #include "presence/auth/jwt_verifier.h"
 #include "presence/base/counting.h"
 #include "presence/base/latency.h"
-#include "presence/core/census.h"
 #include "presence/core/cluster_member.h"
 #include "presence/core/counters.h"
 #include "presence/gateway/gateway.h"
+#include "presence/model/census.h"
 #include "presence/net/server.h"
 #include "presence/telemetry/metric_page.h"
 

@@ -82,6 +82,10 @@ void Node::State::build_workers() {
         cluster = std::make_unique<NodeCluster>(NodeCluster::Parts{
             *shared, *workers[0]->loop, clock, workers[0]->random, *shards, config.core, gateways});
     }
+    survey = std::make_unique<Survey>(
+        Survey::Parts{*workers[0]->loop, clock, *shards,
+                      cluster ? [member = cluster.get()] { return member->look_over(); }
+                              : std::function<Task<bool>()>()});
     const auto strangers = std::make_shared<net::Strangers>();
     for (std::size_t i = 0; i < workers.size(); ++i) {
         build_door(i, gateways, strangers);
@@ -150,7 +154,7 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
                              const std::shared_ptr<net::Strangers>& strangers) {
     Worker& worker = *workers[i];
     worker.api = std::make_unique<api::Api>(
-        api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *tokens,
+        api::ApiParts{i, *worker.loop, clock, *worker.shard, *shards, *survey, *tokens,
                       [this](std::string_view key) { return api_keys.load()->matches(key); },
                       origins, config.core, worker.limits, node_readers, facts, assets, demo.get(),
                       config.auth_cookie, sender.get()});

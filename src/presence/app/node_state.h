@@ -17,6 +17,7 @@
 #include "presence/core/journal_writer.h"
 #include "presence/core/shard.h"
 #include "presence/core/spool_drainer.h"
+#include "presence/core/survey.h"
 #include "presence/core/webhook_writer.h"
 #include "presence/gateway/gateway.h"
 #include "presence/net/loop.h"
@@ -92,6 +93,7 @@ struct Node::State {
         people.reset();
         drainer.reset();
         sender.reset();
+        survey.reset();
         workers.clear();  // They stand on the bus, the stores and the journal, so they go first.
     }
 
@@ -112,6 +114,7 @@ struct Node::State {
     std::unique_ptr<LocalBus> bus;
     std::unique_ptr<Shards> shards;
     std::unique_ptr<NodeCluster> cluster;  ///< Null: this process alone.
+    std::unique_ptr<Survey> survey;
     std::unique_ptr<SessionJournal> journal;
     std::unique_ptr<JournalWriter> journal_writer;
     CoreCounters journal_counters;

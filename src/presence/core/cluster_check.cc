@@ -13,6 +13,9 @@ namespace {
 /// Users stated again with one check, beside those whose records differ.
 constexpr std::size_t kMostUnsure = 200;
 
+/// Users whose records are compared with one round of questions, however many there are.
+constexpr std::size_t kLookedOver = 10'000;
+
 std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
     std::vector<UserId> names;
     names.reserve(held.size());
@@ -88,6 +91,29 @@ Detached ClusterMember::check_next() {
 Task<bool> ClusterMember::check(std::uint32_t partition) {
     ++counters_.checks;
     std::vector<HeldUser> held = co_await users_in(partition);
+    const bool compared = co_await compare(std::move(held));
+    co_return compared;
+}
+
+Task<bool> ClusterMember::look_over() {
+    if (health_ != StoreHealth::ok) {
+        co_return false;
+    }
+    std::vector<HeldUser> held = co_await users_in(std::nullopt);
+    for (std::size_t i = 0; i < held.size(); i += kLookedOver) {
+        const auto begin = held.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto left = static_cast<std::size_t>(held.end() - begin);
+        std::vector<HeldUser> some(
+            begin, begin + static_cast<std::ptrdiff_t>(std::min(kLookedOver, left)));
+        const bool compared = co_await compare(std::move(some));
+        if (!compared) {
+            co_return false;
+        }
+    }
+    co_return true;
+}
+
+Task<bool> ClusterMember::compare(std::vector<HeldUser> held) {
     // Of those no question is needed. A batch at a time: they are not many, or the store is not
     // well.
     std::vector<UserId> changed;

@@ -136,7 +136,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         // The others may find their way back to it later than this node.
         no_deaths_until_ = parts_.clock.now() + parts_.config.cluster.lease;
     }
-    others_.clear();
+    const std::map<NodeId, NodeView::Other> before = std::exchange(others_, {});
     const std::vector<NodeId> lived = std::exchange(live_, {});
     for (const NodeFacts& node : membership.nodes) {
         if (node.node != self_) {
@@ -148,6 +148,12 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         }
     }
     std::ranges::sort(live_);
+    for (const auto& [node, other] : before) {
+        // It has taken its leave, and with it go those who were in rooms by it.
+        if (!others_.contains(node) && !lost && !failed_over && !was_away) {
+            forget_in_rooms(node);
+        }
+    }
     if (first) {
         asserted_ = incarnation_;  // There is nothing to state yet.
     }

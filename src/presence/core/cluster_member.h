@@ -58,6 +58,11 @@ public:
     /// Somebody here could not read the store: it counts as down until a renewal says otherwise.
     void suspect();
 
+    /// Compares what this node holds of its users with the store, and reads anew what others have
+    /// changed since: a count of the records is then as good as one in the store.
+    /// False: the store does not answer.
+    [[nodiscard]] Task<bool> look_over();
+
     /// From now on the others see that this node is going.
     void set_leaving() { leaving_ = true; }
     /// Gives the lease back, if no session is left that others would have to settle. No call after.
@@ -83,6 +88,7 @@ private:
     void tell_threads(bool renamed, MonoTime last_vouched);
 
     // Deaths, in cluster_sweep.cc
+    void forget_in_rooms(NodeId node);
     void look_for_deaths(const Membership& membership);
     Detached settle_death(NodeId node, WallTime died_at);
     /// True: nothing of the node is left in the partition, as far as its time has come.
@@ -101,6 +107,7 @@ private:
     /// Users held by this node: all, or those of a partition.
     [[nodiscard]] Task<std::vector<HeldUser>> users_in(std::optional<std::uint32_t> partition);
     [[nodiscard]] Task<bool> check(std::uint32_t partition);
+    [[nodiscard]] Task<bool> compare(std::vector<HeldUser> held);
 
     Parts parts_;
     ClusterCounters counters_;

@@ -46,11 +46,15 @@ void ClusterMember::look_for_deaths(const Membership& membership) {
     }
 }
 
-Detached ClusterMember::settle_death(NodeId node, WallTime died_at) {
-    settling_.insert(node);
+void ClusterMember::forget_in_rooms(NodeId node) {
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post([shard, node] { shard->rooms.forget_node(node); });
     }
+}
+
+Detached ClusterMember::settle_death(NodeId node, WallTime died_at) {
+    settling_.insert(node);
+    forget_in_rooms(node);
     const std::uint32_t partitions = parts_.registry.partitions();
     bool clean = true;
     for (std::uint32_t partition = 0; partition < partitions; ++partition) {

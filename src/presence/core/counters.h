@@ -94,6 +94,8 @@ struct CoreCounters {
     std::uint64_t room_counts = 0;      ///< `roomUpdate` messages of counts alone.
     std::uint64_t rooms_behind = 0;     ///< Readers to whom a whole room is owed.
     std::uint64_t room_signals_shed = 0;
+    std::uint64_t surveys_refused = 0;     ///< Over Survey::kMost.
+    std::uint64_t surveys_incomplete = 0;  ///< Sums in which a node's part was missing.
     LatencyHistogram settle_times;  ///< Reading, committing and telling; without waits for a lock.
 };
 

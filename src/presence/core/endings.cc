@@ -65,6 +65,16 @@ void PresenceService::bury(SlotId session) {
     }
 }
 
+void PresenceService::hand_over(SlotId session, NodeId taker) {
+    const LocalSession& local = sessions_.at(session);
+    const SessionId name = local.id;
+    const UserId user = users_.at(local.user).id;
+    forget_local(session);
+    if (listener_ != nullptr) {
+        listener_->on_session_moved(user, name, taker);
+    }
+}
+
 /// Nothing that its client says counts any more.
 void PresenceService::cut_off(LocalSession& local, EndReason reason) {
     local.ending = true;

@@ -91,6 +91,13 @@ std::vector<SlotId> PresenceService::connections_of(const UserId& id,
     return connections;
 }
 
+bool PresenceService::holds(const UserId& id, const SessionId& session) {
+    const SlotId slot = users_.find(id);
+    return slot && std::ranges::any_of(users_.at(slot).sessions, [&](SlotId local) {
+               return sessions_.at(local).id == session;
+           });
+}
+
 Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) {
     Result<UserRecordRef> record = co_await record_of(id);
     if (!record) {
@@ -117,9 +124,26 @@ Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) 
 
 Census PresenceService::census() {
     Census census;
+    const NodeView& nodes = parts_.nodes;
+    const auto is_own = [&](const Session& session) {
+        return nodes.alone() || session.node == nodes.self;
+    };
     users_.for_each([&](SlotId, const User& user) {
-        if (user.record && !user.sessions.empty()) {
-            census.count(*user.record);
+        if (!user.record || user.sessions.empty()) {
+            return;
+        }
+        const std::vector<Session>& sessions = user.record->sessions;
+        // One of the nodes that hold sessions of a user counts the user: that of the first session
+        // that stands.
+        const auto first = std::ranges::find_if(
+            sessions, [&](const Session& session) { return !nodes.died_at(session.node); });
+        if (first != sessions.end() && is_own(*first)) {
+            census.count(user.record->presence);
+        }
+        for (const Session& session : sessions) {
+            if (is_own(session)) {
+                census.count(session);
+            }
         }
     });
     return census;

@@ -4,7 +4,6 @@
 #include "presence/base/random.h"
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
-#include "presence/core/census.h"
 #include "presence/core/configs.h"
 #include "presence/core/counters.h"
 #include "presence/core/journal_writer.h"
@@ -17,6 +16,7 @@
 #include "presence/core/status_change.h"
 #include "presence/core/timing_wheel.h"
 #include "presence/core/user_table.h"
+#include "presence/model/census.h"
 #include "presence/model/end_reason.h"
 #include "presence/ports/presence_bus.h"
 #include "presence/ports/profile_store.h"
@@ -48,6 +48,8 @@ class SessionListener {
 public:
     virtual ~SessionListener() = default;
     virtual void on_session_ended(const UserId& user, const SessionId& session) = 0;
+    /// It goes on at another node.
+    virtual void on_session_moved(const UserId& user, const SessionId& session, NodeId taker) = 0;
 };
 
 /// A device that wants in. The token has been checked.
@@ -239,6 +241,11 @@ public:
     /// The connections of a user's live sessions on this thread, or of one of them.
     [[nodiscard]] std::vector<SlotId> connections_of(
         const UserId& user, const std::optional<SessionId>& session = std::nullopt);
+    /// Whether the session lives on this thread, in grace or not.
+    [[nodiscard]] bool holds(const UserId& user, const SessionId& session);
+    /// What is this node's to count: each session that it holds, and of the users who have sessions
+    /// on several nodes those whose first one it holds. The counts of all nodes add up as far as
+    /// their records are those of the store (ClusterMember::look_over).
     /// Counted one by one: for a call that people make, not for one a second.
     [[nodiscard]] Census census();
     [[nodiscard]] std::size_t session_count() const noexcept { return sessions_.size(); }
@@ -396,6 +403,8 @@ private:
     void forget_local(SlotId session);
     /// The session is over, and no other goes on with it.
     void bury(SlotId session);
+    /// The session goes on at another node.
+    void hand_over(SlotId session, NodeId taker);
     void end_at_next_look(SlotId session);
     Detached end_later(SlotId session, Cause cause, WallTime sign);
     void cut_off(LocalSession& local, EndReason reason);

@@ -38,7 +38,7 @@ Task<Result<bool>> ProfileEditor::erase(UserId user, WallTime at) {
         co_return named.error();
     }
     cache_.invalidate(user);
-    bus_.publish_profile_changed(user, 0);
+    bus_.publish_profile_changed(user, kErased);
     for (const UserId& other : *named) {
         cache_.invalidate(other);
         bus_.publish_profile_changed(other, 0);

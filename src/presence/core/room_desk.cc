@@ -31,7 +31,7 @@ RoomDesk::RoomDesk(const Parts& parts)
       threads_{&parts.scheduler},
       subscriptions_(parts.bus),
       keeper_({parts.scheduler, parts.clock, parts.bus, subscriptions_, parts.nodes, parts.limits,
-               parts.counters}) {
+               parts.counters, parts.webhooks}) {
     parts_.watches.set_neighbour(this);
 }
 
@@ -82,7 +82,10 @@ bool RoomDesk::is_counted(const UserId& user) const {
 std::optional<RoomMember> RoomDesk::member_of(const UserId& user, const RoomId& room) const {
     std::optional<RoomMember> member = stays_.member(user, room);
     if (member) {
+        const RoomSubject* const subject = subjects_.find(user);
         member->counts = is_counted(user);
+        member->shown =
+            subject != nullptr && subject->at_home && subject->shown_status() != Status::offline;
     }
     return member;
 }
@@ -117,7 +120,47 @@ void RoomDesk::leave_now(const UserId& user, const RoomId& room, const SessionId
     if (stays_.remove(user, room, session)) {
         report(user, room);
         stay_ended(user);
+    } else if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
+        parts_.scheduler.after(kHandover,
+                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
     }
+}
+
+void RoomDesk::on_session_moved(const UserId& user, const SessionId& session, NodeId taker) {
+    std::vector<RoomStay> stays = stays_.stays_of(user, session);
+    if (stays.empty()) {
+        return;
+    }
+    parts_.bus.publish_session_stays({taker, user, session, std::move(stays)});
+    moved_.insert(session);
+    parts_.scheduler.after(kHandover, [this, user, session] {
+        if (moved_.erase(session) > 0) {
+            on_session_ended(user, session);
+        }
+    });
+}
+
+void RoomDesk::take_over(const SessionStays& said) {
+    moved_.erase(said.session);
+    for (const RoomStay& stay : said.stays) {
+        if (!left_early_.contains({said.session, stay.room}) &&
+            !stays_.contains(said.user, stay.room, said.session)) {
+            (void)stays_.add(said.user, stay.room, {said.session, stay.meta, stay.joined_at});
+        }
+    }
+    settle_in(said.user);
+}
+
+Detached RoomDesk::settle_in(UserId user) {
+    Result<bool> followed = co_await follow_self(user);
+    if (!followed) {
+        parts_.scheduler.after(Millis{1000}, [this, user] {
+            if (!stays_.rooms_of(user).empty()) {
+                settle_in(user);
+            }
+        });
+    }
+    report_all(user);
 }
 
 void RoomDesk::on_session_ended(const UserId& user, const SessionId& session) {
@@ -217,6 +260,7 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
         co_return fitting.error();
     }
     std::optional<RoomStays::Stay> before = stays_.find_stay(join.user, join.room, join.session);
+    moved_.erase(join.session);
     if (join.observe) {
         leave_now(join.user, join.room, join.session);
     } else {

@@ -24,9 +24,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace presence {
@@ -101,6 +103,7 @@ public:
         const NodeView& nodes;
         const Limits& limits;
         CoreCounters& counters;
+        WebhookEvents* webhooks = nullptr;  ///< Null: nobody is told.
     };
     explicit RoomDesk(const Parts& parts);
     ~RoomDesk() override;
@@ -121,6 +124,9 @@ public:
     /// Leaves all rooms of the connection and its session that `may_stay` does not allow.
     void leave_unless(std::uint32_t connection, const SessionId& session, const UserId& user,
                       const std::function<bool(const RoomId&)>& may_stay);
+    /// A session that was resumed here was in these rooms at the node that had it, and still is
+    /// (RULINGS 36). What its client has said here since stands.
+    void take_over(const SessionStays& stays);
     [[nodiscard]] bool is_member(const UserId& user, const RoomId& room,
                                  const SessionId& session) const {
         return stays_.contains(user, room, session);
@@ -150,6 +156,7 @@ public:
     // -- SessionListener, WatchNeighbour
     // ---------------------------------------------------------------
     void on_session_ended(const UserId& user, const SessionId& session) override;
+    void on_session_moved(const UserId& user, const SessionId& session, NodeId taker) override;
     [[nodiscard]] bool follows(const UserId& user) const override {
         return subjects_.find(user) != nullptr;
     }
@@ -163,6 +170,9 @@ public:
 
     /// What happens to one viewer within that time is told at once.
     static constexpr Millis kQuiet{1000};
+    /// A session that has moved stays in its rooms by this node for that long, so that nobody sees
+    /// it leave before the other node has said that it is there.
+    static constexpr Millis kHandover{1000};
 
 private:
     using Replica = std::shared_ptr<RoomReplica>;
@@ -203,6 +213,7 @@ private:
     void report_all(const UserId& user);
     void leave_now(const UserId& user, const RoomId& room, const SessionId& session);
     void stay_ended(const UserId& user);
+    Detached settle_in(UserId user);
     [[nodiscard]] std::optional<RoomMember> member_of(const UserId& user, const RoomId& room) const;
     [[nodiscard]] Result<bool> fits(const RoomJoin& join) const;
     void undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& before);
@@ -259,6 +270,10 @@ private:
     RoomSubjects subjects_;
     boost::unordered_flat_map<std::string_view, Replica> replicas_;  ///< Keys are within them.
     boost::unordered_flat_map<std::uint32_t, std::vector<Replica>> by_connection_;
+    /// Sessions that others took over, until they are no longer in their rooms by this node.
+    std::set<SessionId> moved_;
+    /// Rooms that a session left which it was not in: perhaps not yet.
+    std::set<std::pair<SessionId, RoomId>> left_early_;
     std::uint64_t rules_epoch_ = 0;  ///< Grows with each change of anybody's rules.
 };
 

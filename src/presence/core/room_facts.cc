@@ -3,27 +3,31 @@
 #include "presence/core/room_keeper.h"
 
 #include <algorithm>
-#include <set>
 
 namespace presence {
 
-void RoomKeeper::count_up(const Kept& kept, RoomFacts& facts) {
+bool RoomKeeper::is_anothers(const Kept& kept, const UserId& user) const {
+    return std::ranges::any_of(kept.others, [&](const auto& other) {
+        return other.first < parts_.nodes.self && other.second.list.contains(user);
+    });
+}
+
+void RoomKeeper::count_up(const Kept& kept, RoomFacts& facts) const {
     facts.large = kept.large;
-    facts.exact = is_exact(kept);
+    facts.exact = kept.own.empty() || std::ranges::none_of(kept.others, [](const auto& other) {
+                      return other.second.broken;
+                  });
     facts.members = kept.own.size();
-    facts.counted = counted_everywhere(kept);
-    std::set<std::string_view> others;  // Each once, however many nodes they are in by.
-    for (const auto& [node, foreign] : kept.others) {
-        if (!foreign.listed) {
-            facts.members += foreign.members;
-        }
-        for (const auto& [user, member] : foreign.list) {
-            if (!kept.own.contains(user)) {
-                others.insert(user.text);
-            }
+    facts.counted = kept.counted;
+    if (kept.others.empty()) {
+        return;
+    }
+    for (const auto& [user, member] : kept.own) {
+        if (is_anothers(kept, user)) {
+            --facts.members;
+            facts.counted -= member.counts ? 1U : 0U;
         }
     }
-    facts.members += others.size();
 }
 
 RoomFacts RoomKeeper::facts(const RoomId& room, const std::optional<UserId>& after,
@@ -36,24 +40,11 @@ RoomFacts RoomKeeper::facts(const RoomId& room, const std::optional<UserId>& aft
     }
     const Kept& kept = *found->second;
     count_up(kept, facts);
-    const auto take = [&](const Members& members) {
-        auto next = after ? members.upper_bound(*after) : members.begin();
-        for (std::size_t taken = 0; next != members.end() && taken <= most; ++taken, ++next) {
-            facts.page.push_back(next->second);
-        }
-    };
-    take(kept.own);
-    for (const auto& [node, foreign] : kept.others) {
-        take(foreign.list);
+    auto next = after ? kept.own.upper_bound(*after) : kept.own.begin();
+    for (; next != kept.own.end() && facts.page.size() < most; ++next) {
+        facts.page.push_back(next->second);
     }
-    // Of one who is in by several nodes the latest join comes first, and stays.
-    std::ranges::sort(facts.page, [](const RoomMember& a, const RoomMember& b) {
-        return a.user != b.user ? a.user < b.user : a.joined_at > b.joined_at;
-    });
-    const auto doubles = std::ranges::unique(facts.page, {}, &RoomMember::user);
-    facts.page.erase(doubles.begin(), doubles.end());
-    facts.more = facts.page.size() > most;
-    facts.page.resize(std::min(facts.page.size(), most));
+    facts.more = next != kept.own.end();
     return facts;
 }
 
@@ -67,10 +58,10 @@ std::vector<RoomFacts> RoomKeeper::rooms(std::string_view prefix,
         if (!next->first.text.starts_with(prefix)) {
             break;
         }
-        RoomFacts facts;
-        facts.room = next->first;
-        count_up(*next->second, facts);
-        if (facts.members > 0) {
+        if (!next->second->own.empty()) {
+            RoomFacts facts;
+            facts.room = next->first;
+            count_up(*next->second, facts);
             found.push_back(std::move(facts));
         }
     }

@@ -41,6 +41,10 @@ Result<RoomKeeper::Kept*> RoomKeeper::open(const RoomId& room) {
     std::unique_ptr<Kept>& made = rooms_[room];
     made = std::make_unique<Kept>();
     made->room = room;
+    if (!parts_.nodes.alone()) {
+        made->listens_until = parts_.clock.now() + kListen;
+        parts_.scheduler.after(kListen, [this, room] { begin_telling(room); });
+    }
     begin(room);
     return made.get();
 }
@@ -107,6 +111,15 @@ Result<RoomPicture> RoomKeeper::enter(const RoomId& room, RoomMember member, Roo
         kept.counted -= !is_new && found->second.counts ? 1U : 0U;
         kept.counted += member.counts ? 1U : 0U;
         kept.untold.insert(member.user);
+        if (tells() && !listens(kept)) {
+            using enum RoomHerald::Standing;
+            kept.herald.present(*parts_.webhooks, parts_.clock, parts_.nodes.self, room,
+                                member.user,
+                                !member.shown ? hidden
+                                : is_new      ? came
+                                              : appeared,
+                                others_of(kept, member.user));
+        }
         UserId user = member.user;
         kept.own.insert_or_assign(std::move(user), std::move(member));
         changed(kept);
@@ -127,6 +140,14 @@ void RoomKeeper::leave(const RoomId& room, const UserId& user) {
     kept->counted -= found->second.counts ? 1U : 0U;
     kept->own.erase(found);
     kept->untold.insert(user);
+    if (tells()) {
+        kept->herald.gone(*parts_.webhooks, parts_.clock, room, user, others_of(*kept, user));
+        if (kept->herald.is_silent(user)) {
+            // The room stays open for what a node says that loses the user at the same time.
+            ++kept->holders;
+            parts_.scheduler.after(kCountWindow, [this, room] { let_go(room); });
+        }
+    }
     changed(*kept);
 }
 
@@ -272,6 +293,11 @@ void RoomKeeper::publish(const RoomId& room) {
         }
         kept->last = std::move(statement);
     }
+    if (std::vector<UserId> told = kept->herald.take_told(); !told.empty() && !kept->large) {
+        auto telling = std::make_shared<RoomStatement>(*kept->last);
+        telling->left_told = std::move(told);
+        kept->last = std::move(telling);
+    }
     kept->untold.clear();
     kept->owes_full = false;
     kept->told_members = kept->own.size();
@@ -322,7 +348,9 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
         return;
     }
     if (statement->full && statement->members == 0) {
+        const std::vector<UserId> waits = silent_by(*kept, statement->node);
         kept->others.erase(statement->node);
+        tell_gone_elsewhere(*kept, *statement, waits);
         weigh(*kept);
         return;
     }
@@ -335,6 +363,7 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
         }
         return;
     }
+    const std::vector<UserId> waits = silent_by(*kept, statement->node);
     if (statement->full) {
         foreign = {};
     }
@@ -348,6 +377,7 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
     for (const UserId& user : statement->gone) {
         foreign.list.erase(user);
     }
+    tell_gone_elsewhere(*kept, *statement, waits);
     weigh(*kept);
 }
 
@@ -360,7 +390,13 @@ void RoomKeeper::on_room_asked(const RoomId& room) {
 
 void RoomKeeper::forget_node(const NodeId& node) {
     for (const auto& [room, kept] : rooms_) {
-        if (kept->others.erase(node) > 0) {
+        const auto found = kept->others.find(node);
+        if (found != kept->others.end()) {
+            const Foreign dead = std::move(found->second);
+            kept->others.erase(found);
+            if (tells()) {
+                tell_dead(*kept, dead);
+            }
             weigh(*kept);
         }
     }

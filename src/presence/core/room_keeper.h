@@ -7,6 +7,7 @@
 #include "presence/core/counters.h"
 #include "presence/core/limits.h"
 #include "presence/core/node_view.h"
+#include "presence/core/room_herald.h"
 #include "presence/core/room_subscriptions.h"
 #include "presence/model/room.h"
 #include "presence/ports/presence_bus.h"
@@ -37,17 +38,6 @@ struct RoomPicture {
     std::vector<RoomStatementRef> parts;  ///< Statements to apply, as `RoomNeed` wanted.
 };
 
-/// A room as a back end looks at it.
-struct RoomFacts {
-    RoomId room;
-    std::size_t members = 0;  ///< All of them, whoever may see them.
-    std::size_t counted = 0;  ///< Those in the count that everyone sees once the room is large.
-    bool large = false;
-    bool exact = true;
-    std::vector<RoomMember> page;  ///< By user id.
-    bool more = false;             ///< There are members after those.
-};
-
 /// The members, by this node, of the rooms whose home this thread is, and what other nodes say of
 /// theirs. Home threads report their users' comings and goings; the keeper makes of them one
 /// statement for all threads and nodes, at most one a window, never one a member (DESIGN rule 28).
@@ -61,6 +51,9 @@ public:
     static constexpr Millis kWindow{100};
     /// Counts of a large room.
     static constexpr Millis kCountWindow{1000};
+    /// A room that has just been opened is told of to receivers of webhooks only then, when other
+    /// nodes have said who is in it.
+    static constexpr Millis kListen{300};
 
     struct Parts {
         Scheduler& scheduler;
@@ -70,6 +63,7 @@ public:
         const NodeView& nodes;
         const Limits& limits;
         CoreCounters& counters;
+        WebhookEvents* webhooks = nullptr;  ///< Null: nobody is told.
         std::size_t threads = 1;
     };
     explicit RoomKeeper(Parts parts) : parts_(parts) {}
@@ -103,6 +97,8 @@ public:
 
     // -- For back ends
     // -----------------------------------------------------------------------------
+    // What this node answers for: its own members, but for those who are also in the room by a node
+    // with a lower name, as they are that node's. So the answers of all nodes add up, whoever asks.
     /// The members after `after`, at most `most`.
     [[nodiscard]] RoomFacts facts(const RoomId& room, const std::optional<UserId>& after,
                                   std::size_t most) const;
@@ -131,6 +127,8 @@ private:
         Members own;
         std::size_t counted = 0;  ///< Of `own`.
         std::map<NodeId, Foreign> others;
+        RoomHerald herald;
+        MonoTime listens_until;  ///< Before that it is not known who is in by other nodes.
         std::size_t holders = 0;
         std::set<UserId> untold;  ///< Changed since the last statement; while listed.
         RoomStatementRef last;    ///< It may still be on its way to some thread.
@@ -160,7 +158,22 @@ private:
     static void add_current(const Kept& kept, const UserId& user, RoomStatement& statement);
     [[nodiscard]] static std::size_t counted_everywhere(const Kept& kept);
     [[nodiscard]] static bool is_exact(const Kept& kept);
-    static void count_up(const Kept& kept, RoomFacts& facts);
+    /// Whether another node answers for the member.
+    [[nodiscard]] bool is_anothers(const Kept& kept, const UserId& user) const;
+    void count_up(const Kept& kept, RoomFacts& facts) const;
+    // For webhooks
+    [[nodiscard]] bool tells() const {
+        return parts_.webhooks != nullptr && parts_.webhooks->wanted();
+    }
+    [[nodiscard]] bool listens(const Kept& kept) const {
+        return parts_.clock.now() < kept.listens_until;
+    }
+    void begin_telling(const RoomId& room);
+    [[nodiscard]] RoomHerald::Others others_of(const Kept& kept, const UserId& user) const;
+    [[nodiscard]] static std::vector<UserId> silent_by(const Kept& kept, NodeId node);
+    void tell_gone_elsewhere(Kept& kept, const RoomStatement& statement,
+                             const std::vector<UserId>& waits);
+    void tell_dead(Kept& kept, const Foreign& dead);
     [[nodiscard]] static bool owes(const Kept& kept);
     [[nodiscard]] bool is_due(const Kept& kept) const;
     [[nodiscard]] bool count_is_due(const Kept& kept) const;

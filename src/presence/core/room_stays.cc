@@ -84,6 +84,16 @@ std::vector<RoomId> RoomStays::rooms_of(const UserId& user, const SessionId& ses
     return names;
 }
 
+std::vector<RoomStay> RoomStays::stays_of(const UserId& user, const SessionId& session) const {
+    std::vector<RoomStay> stays;
+    for (const RoomId& room : rooms_of(user, session)) {
+        if (std::optional<Stay> stay = find_stay(user, room, session)) {
+            stays.push_back({room, std::move(stay->meta), stay->joined_at});
+        }
+    }
+    return stays;
+}
+
 std::vector<RoomId> RoomStays::rooms_of(const UserId& user) const {
     std::vector<RoomId> names;
     if (const std::vector<Room>* const rooms = find(user)) {

@@ -39,6 +39,9 @@ public:
                                                 const SessionId& session) const;
     [[nodiscard]] bool contains(const UserId& user, const RoomId& room,
                                 const SessionId& session) const;
+    /// The rooms that the session is in, and as what.
+    [[nodiscard]] std::vector<RoomStay> stays_of(const UserId& user,
+                                                 const SessionId& session) const;
     /// The rooms that the session is in.
     [[nodiscard]] std::vector<RoomId> rooms_of(const UserId& user, const SessionId& session) const;
     [[nodiscard]] std::vector<RoomId> rooms_of(const UserId& user) const;

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] virtual OpenConnections connections() const = 0;
 };
 
+class Survey;
+
 /// One thread's share of the system: the users whose home it is, and the watches of the
 /// connections that it holds. Everything in it belongs to that thread; other threads come in by
 /// run_there.
@@ -72,7 +74,7 @@ struct Shard {
           editor(parts.profiles, cache, parts.bus, parts.limits),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters),
           rooms({parts.scheduler, parts.clock, parts.bus, reader, watches, nodes, parts.limits,
-                 counters}) {
+                 counters, parts.webhooks}) {
         service.set_listener(&rooms);
     }
     ~Shard() { service.set_listener(nullptr); }
@@ -99,6 +101,7 @@ struct Shard {
     CallBudgets calls;               ///< Of the users whose home this is.
     ReaderPlaces places;             ///< Likewise.
     ReaderOwner* readers = nullptr;  ///< Of this thread, whoever's they are; null: none.
+    Survey* survey = nullptr;        ///< Of the node, where this is its first thread.
 };
 
 /// All threads of this node, by the index that Homes gives.

@@ -152,8 +152,9 @@ void PresenceService::reconcile(SlotId slot, const UserRecordRef& before) {
         }
         if (found != now.end()) {
             // Resumed elsewhere, and word of it was lost.
+            const NodeId taker = found->node;
             cut_off(local, EndReason::replaced);
-            bury(local_id);
+            hand_over(local_id, taker);
         } else if (before) {
             const auto held = std::ranges::find(before->sessions, local.id, &Session::id);
             if (held != before->sessions.end()) {
@@ -367,7 +368,11 @@ void PresenceService::session_taken(const SessionTaken& taken) {
         LocalSession& local = sessions_.at(local_id);
         if (local.id == taken.session && local.epoch <= taken.epoch) {
             cut_off(local, taken.reason);
-            bury(local_id);
+            if (taken.reason == EndReason::replaced && taken.taker) {
+                hand_over(local_id, taken.taker);
+            } else {
+                bury(local_id);
+            }
             users_.at(slot).loaded = false;  // What the other node wrote is not known here.
         }
     }
@@ -421,8 +426,8 @@ void PresenceService::tell_holders(SlotId slot, const std::vector<Session>& ende
                                    EndReason reason) {
     for (const Session& session : ended) {
         if (session.node && session.node != parts_.nodes.self) {
-            parts_.bus.publish_session_taken(
-                {session.node, users_.at(slot).id, session.id, session.epoch, reason});
+            parts_.bus.publish_session_taken({session.node, users_.at(slot).id, session.id,
+                                              session.epoch, reason, parts_.nodes.self});
         }
     }
 }

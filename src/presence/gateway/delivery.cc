@@ -1,6 +1,7 @@
 // What goes out of a gateway unasked: news of watched users, signals, and closes.
 
 #include "presence/base/log.h"
+#include "presence/core/survey.h"
 #include "presence/gateway/gateway.h"
 
 #include <algorithm>
@@ -108,6 +109,18 @@ void Gateway::on_session_taken(const SessionTaken& taken) {
     parts_.shard.service.session_taken(taken);
 }
 
+void Gateway::on_survey(const SurveyQuestionRef& question) {
+    if (parts_.shard.survey != nullptr) {
+        parts_.shard.survey->on_question(question);
+    }
+}
+
+void Gateway::on_survey_answer(const SurveyAnswerRef& answer) {
+    if (parts_.shard.survey != nullptr) {
+        parts_.shard.survey->on_answer(answer);
+    }
+}
+
 void Gateway::end_connection(SlotId id, EndReason reason) {
     close(id, close_reason_for(reason), false);
 }
@@ -199,7 +212,7 @@ void Gateway::on_presence(const PresenceEventRef& event) {
     parts_.loop.request_batch_end();
 }
 
-void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
+void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     parts_.shard.cache.invalidate(user);
     std::vector<std::uint32_t> viewing;
     const std::vector<SlotId> connections = parts_.shard.service.connections_of(user);
@@ -213,6 +226,9 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t) {
     }
     if (parts_.shard.readers != nullptr) {
         parts_.shard.readers->on_profile_changed(user);
+        if (revision == kErased) {
+            parts_.shard.readers->end_readers(user);
+        }
     }
 }
 

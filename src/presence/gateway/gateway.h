@@ -133,6 +133,9 @@ public:
     void on_session_taken(const SessionTaken& taken) override;
     void on_room(const RoomStatementRef& statement) override;
     void on_room_asked(const RoomId& room) override;
+    void on_session_stays(const SessionStays& stays) override;
+    void on_survey(const SurveyQuestionRef& question) override;
+    void on_survey_answer(const SurveyAnswerRef& answer) override;
 
     /// The shared store went away, came back, or refuses writes: everybody is told.
     void set_store_health(StoreHealth store);

@@ -126,6 +126,16 @@ void Gateway::on_room(const RoomStatementRef& statement) {
     parts_.shard.rooms.on_room(statement);
 }
 
+void Gateway::on_session_stays(const SessionStays& stays) {
+    if (!parts_.shard.service.holds(stays.user, stays.session)) {
+        return;  // It has gone on, or ended.
+    }
+    parts_.shard.rooms.take_over(stays);
+    for (const SlotId id : parts_.shard.service.connections_of(stays.user, stays.session)) {
+        leave_forbidden_rooms(id);
+    }
+}
+
 void Gateway::on_room_asked(const RoomId& room) {
     parts_.shard.rooms.on_room_asked(room);
 }

@@ -20,6 +20,8 @@ struct RoomMember {
     /// In the count of a large room: the public face is not offline, and the user's own rule for
     /// `online` admits everyone (RULINGS 10).
     bool counts = false;
+    /// The public face is not offline: receivers of webhooks are told of the user.
+    bool shown = false;
     friend bool operator==(const RoomMember&, const RoomMember&) = default;
 };
 
@@ -42,8 +44,41 @@ struct RoomStatement {
     std::size_t counted = 0;          ///< Of them, those that the count of a large room holds.
     std::vector<RoomMember> present;  ///< Joined or changed; all of them where it is full.
     std::vector<UserId> gone;         ///< No longer members by this node.
+    /// Users of whose leaving this node has told the receivers of webhooks since the statement
+    /// before.
+    std::vector<UserId> left_told;
 };
 
 using RoomStatementRef = std::shared_ptr<const RoomStatement>;
+
+/// A session's place in a room.
+struct RoomStay {
+    RoomId room;
+    std::string meta;
+    WallTime joined_at;
+};
+
+/// The rooms of a session that another node has taken over, told to that node by the one that had
+/// it. A message between nodes.
+struct SessionStays {
+    NodeId to;
+    UserId user;
+    SessionId session;
+    std::vector<RoomStay> stays;
+};
+
+/// A room as a back end looks at it: on one node what that node answers for, in all what the nodes
+/// say together.
+struct RoomFacts {
+    RoomId room;
+    std::size_t members = 0;  ///< All of them, whoever may see them.
+    std::size_t counted = 0;  ///< Those in the count that everyone sees once the room is large.
+    bool large = false;
+    bool exact = true;  ///< Of `members`.
+    /// Of `counted`. Members whom not everyone may see have no say in it.
+    bool counted_exact = true;
+    std::vector<RoomMember> page;  ///< By user id.
+    bool more = false;             ///< There are members after those.
+};
 
 }  // namespace presence

@@ -5,6 +5,7 @@
 #include "presence/model/end_reason.h"
 #include "presence/model/presence.h"
 #include "presence/model/room.h"
+#include "presence/model/survey.h"
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +39,11 @@ struct SessionTaken {
     SessionId session;
     Epoch epoch;  ///< Of the session that the holder has: a later one is not meant.
     EndReason reason = EndReason::replaced;
+    NodeId taker{};  ///< With `replaced`: who goes on with it.
 };
+
+/// In the place of a revision: all about the user was erased.
+inline constexpr std::uint64_t kErased = ~std::uint64_t{0};
 
 /// Carries changes to the gateways that asked for them. Delivery is at most once and in order per
 /// user, and per node and room; who needs certainty reads the store after subscribing.
@@ -54,16 +59,23 @@ public:
         /// A user subscribed to has changed.
         virtual void on_presence(const PresenceEventRef& event) = 0;
         /// Rules, contacts, blocks or revocation of `user` have changed in the database; copies
-        /// older than `revision` are void. Reaches every endpoint without a subscription.
+        /// older than `revision` are void; kErased: the user was erased. Reaches every endpoint
+        /// without a subscription.
         virtual void on_profile_changed(const UserId& user, std::uint64_t revision) = 0;
         /// A signal for a user whose sessions this thread may hold, or for a room subscribed to.
         virtual void on_signal(const SignalRef& signal) = 0;
         /// A session of a user whose home this is has gone elsewhere.
         virtual void on_session_taken(const SessionTaken& taken) = 0;
+        /// A session that a user whose home this is has resumed here was in these rooms elsewhere.
+        virtual void on_session_stays(const SessionStays& stays) = 0;
         /// A node has said who is in a room subscribed to. In the order in which the node said it.
         virtual void on_room(const RoomStatementRef& statement) = 0;
         /// Somebody wants a full statement from each node that has members in the room.
         virtual void on_room_asked(const RoomId& room) = 0;
+        /// Another node asks this one. Reaches the first endpoint of a node alone, as does the
+        /// answer to a question of this node.
+        virtual void on_survey(const SurveyQuestionRef& question) = 0;
+        virtual void on_survey_answer(const SurveyAnswerRef& answer) = 0;
     };
 
     virtual ~PresenceBus() = default;
@@ -84,6 +96,8 @@ public:
     virtual void publish_signal(SignalRef signal) = 0;
     /// Tells the home thread of the user on the node that held the session.
     virtual void publish_session_taken(SessionTaken taken) = 0;
+    /// Tells the home thread of the user on the node `stays.to`.
+    virtual void publish_session_stays(SessionStays stays) = 0;
 
     /// Asks for statements about `room`, questions and signals to it. When it completes, the
     /// subscription is in force: what any endpoint publishes afterwards is delivered. What stands
@@ -96,6 +110,13 @@ public:
     virtual void publish_room(RoomStatementRef statement) = 0;
     /// Likewise: on_room_asked.
     virtual void ask_room(const RoomId& room) = 0;
+
+    /// Puts a question to all other nodes: on_survey. How many hear it; an answer may come before
+    /// this completes.
+    /// @retval ErrorCode::unavailable  The bus is down, and nobody was asked.
+    [[nodiscard]] virtual Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef question) = 0;
+    /// To the node `answer->to`: on_survey_answer.
+    virtual void answer_node(SurveyAnswerRef answer) = 0;
 };
 
 }  // namespace presence

@@ -154,7 +154,7 @@ std::string encode_stats_body(const StatsFields& fields, WallTime as_of) {
     std::string out;
     ObjectWriter body(out);
     body.integer("asOf", as_of.ms());
-    body.boolean("exact", true);
+    body.boolean("exact", fields.exact);
     body.name("users");
     ObjectWriter users(out);
     std::size_t online = 0;

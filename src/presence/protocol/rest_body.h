@@ -87,6 +87,7 @@ struct StatsFields {
     std::size_t streams = 0;
     std::size_t polls = 0;
     std::size_t nodes = 1;
+    bool exact = true;
 };
 [[nodiscard]] std::string encode_stats_body(const StatsFields& fields, WallTime as_of);
 

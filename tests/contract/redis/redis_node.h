@@ -32,6 +32,9 @@ public:
         void on_session_taken(const SessionTaken& one) override { taken.push_back(one); }
         void on_room(const RoomStatementRef& statement) override { rooms.push_back(statement); }
         void on_room_asked(const RoomId& room) override { asked.push_back(room); }
+        void on_session_stays(const SessionStays& one) override { stays.push_back(one); }
+        void on_survey(const SurveyQuestionRef& one) override { questions.push_back(one); }
+        void on_survey_answer(const SurveyAnswerRef& one) override { answers.push_back(one); }
 
         std::map<std::string, std::uint64_t> newest;
         std::map<std::string, int> told;
@@ -41,6 +44,9 @@ public:
         std::vector<SessionTaken> taken;
         std::vector<RoomStatementRef> rooms;
         std::vector<RoomId> asked;
+        std::vector<SessionStays> stays;
+        std::vector<SurveyQuestionRef> questions;
+        std::vector<SurveyAnswerRef> answers;
     };
 
     explicit RedisNode(redis::RedisConfig config, std::uint64_t seed = 1)

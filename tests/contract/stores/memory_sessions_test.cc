@@ -32,6 +32,11 @@ public:
     void unsubscribe_room(const RoomId& /*room*/) override {}
     void publish_room(RoomStatementRef /*statement*/) override {}
     void ask_room(const RoomId& /*room*/) override {}
+    void publish_session_stays(SessionStays /*stays*/) override {}
+    Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef /*question*/) override {
+        co_return std::size_t{0};
+    }
+    void answer_node(SurveyAnswerRef /*answer*/) override {}
 
     std::vector<PresenceEventRef> events() const {
         const std::lock_guard lock(mutex_);

@@ -74,7 +74,7 @@ describe('what is sent', () => {
     assert.ok(hook.calls.every((one) => !/invisible|hidden/.test(one.body)));
   });
 
-  test('FO-110 every way out gives exactly one offline', async () => {
+  test('FO-110 every way out gives exactly one offline, and leaves each room once', async () => {
     const hook = await receiver();
     const server = await start(hook);
     const ways = {
@@ -88,11 +88,14 @@ describe('what is sent', () => {
     };
     const people = await Promise.all(Object.keys(ways).map(async (way) => [way, await attach(server, fresh(way))]));
     for (const [, one] of people) await hook.types(one.user, 2);
+    for (const [way, one] of people) await one.ask({ type: 'join', room: `room ${way}` });
     for (const [way, one] of people) await ways[way](one);
     await delay(6500);
     for (const [way, one] of people) {
-      const types = hook.taken(one.user).map((event) => event.type);
+      const types = hook.taken(one.user).filter((event) => event.room === undefined).map((event) => event.type);
       assert.deepEqual(types, ['presence.changed', 'user.online', 'presence.changed', 'user.offline'], way);
+      assert.deepEqual(hook.taken().filter((event) => event.room === `room ${way}`).map((event) => event.type),
+                       ['room.occupied', 'room.joined', 'room.left', 'room.vacated'], way);
     }
   });
 

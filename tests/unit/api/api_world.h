@@ -5,6 +5,7 @@
 #include "presence/api/stream_pipe.h"
 #include "presence/base/random.h"
 #include "presence/core/shard.h"
+#include "presence/core/survey.h"
 #include "presence/stores/memory/local_bus.h"
 #include "presence/stores/memory/memory_profiles.h"
 #include "presence/stores/memory/memory_sessions.h"
@@ -90,14 +91,20 @@ class BusEar final : public PresenceBus::Receiver {
 public:
     explicit BusEar(Shard& shard) : shard_(shard) {}
     void on_presence(const PresenceEventRef& event) override { shard_.watches.on_presence(event); }
-    void on_profile_changed(const UserId& user, std::uint64_t) override {
+    void on_profile_changed(const UserId& user, std::uint64_t revision) override {
         shard_.cache.invalidate(user);
         shard_.watches.reconsider(user, {});
+        if (revision == kErased) {
+            shard_.readers->end_readers(user);
+        }
         shard_.readers->on_profile_changed(user);
     }
     void on_signal(const SignalRef&) override {}
     void on_room(const RoomStatementRef& statement) override { shard_.rooms.on_room(statement); }
     void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
+    void on_session_stays(const SessionStays&) override {}
+    void on_survey(const SurveyQuestionRef&) override {}
+    void on_survey_answer(const SurveyAnswerRef&) override {}
     void on_session_taken(const SessionTaken& taken) override {
         shard_.service.session_taken(taken);
     }
@@ -163,9 +170,10 @@ protected:
             threads.push_back(std::make_unique<Thread>(*this, i));
             shards.all.push_back(&threads.back()->shard);
         }
+        survey.emplace(Survey::Parts{first, clock, shards, {}});
         for (std::size_t i = 0; i < 2; ++i) {
             apis.push_back(std::make_unique<Api>(
-                ApiParts{i, *schedulers[i], clock, threads[i]->shard, shards, tokens,
+                ApiParts{i, *schedulers[i], clock, threads[i]->shard, shards, *survey, tokens,
                          [](std::string_view key) { return key == "key"; }, origins, config, limits,
                          node_readers, facts, assets, demo ? &*demo : nullptr, cookie}));
             apis.back()->connect(pipe);
@@ -340,6 +348,7 @@ protected:
     std::optional<DemoHooks> demo;
     Shards shards{Homes(schedulers), {}};
     std::vector<std::unique_ptr<Thread>> threads;
+    std::optional<Survey> survey;
     std::vector<std::unique_ptr<Api>> apis;
 };
 

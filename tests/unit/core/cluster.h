@@ -2,6 +2,7 @@
 
 #include "presence/core/cluster_member.h"
 #include "presence/core/held_here.h"
+#include "presence/core/survey.h"
 #include "presence/stores/memory/memory_profiles.h"
 #include "presence/stores/memory/memory_registry.h"
 #include "presence/stores/memory/memory_sessions.h"
@@ -35,11 +36,12 @@ public:
               profiles(cluster.profiles, &scheduler),
               registry(cluster.nodes, &scheduler),
               shard({scheduler, clock, random, store, profiles, endpoint, nullptr, cluster.config,
-                     cluster.limits}),
+                     cluster.limits, nullptr, &hooks}),
               shards{Homes({&scheduler}), {&shard}},
               gateway(shard),
               member({scheduler, clock, random, registry, shards, cluster.config,
-                      [this](StoreHealth now) { health.push_back(now); }}) {
+                      [this](StoreHealth now) { health.push_back(now); }}),
+              survey({scheduler, clock, shards, [this] { return member.look_over(); }}) {
             shard.reader.set_held_here([this](std::vector<UserId> users) {
                 return records_held(scheduler, shards, std::move(users));
             });
@@ -53,11 +55,13 @@ public:
         MemorySessionStore store;
         MemoryProfileStore profiles;
         MemoryRegistry registry;
+        RecordingHooks hooks;
         Shard shard;
         Shards shards;
         RecordingGateway gateway;
         std::vector<StoreHealth> health;
         ClusterMember member;
+        Survey survey;
         bool killed = false;
     };
     struct Device : ClientState {
@@ -165,6 +169,27 @@ public:
         device->node->gateway.close(device->connection);
         wait(device->node->shard.service.end(device->session, Cause::goodbye));
     }
+    /// Joins as a client does; what the room was then, to it.
+    ToldRoom join(const DeviceRef& device, const std::string& room, std::string meta = {},
+                  bool observe = false) {
+        Result<bool> joined = wait(device->node->shard.rooms.join(
+            {device->connection.slot, device->id, device->user, RoomId(room), std::move(meta),
+             observe, true, std::nullopt}));
+        PRESENCE_ASSERT(joined.has_value());
+        return connection(device).rooms.back();
+    }
+    void leave(const DeviceRef& device, const std::string& room) {
+        wait(device->node->shard.rooms.leave(device->connection.slot, device->id, device->user,
+                                             RoomId(room)));
+    }
+    /// What the device was told of rooms since the last time.
+    std::vector<std::string> told_rooms(const DeviceRef& device) {
+        std::vector<std::string> lines;
+        for (const ToldRoom& told : std::exchange(connection(device).rooms, {})) {
+            lines.push_back(told.line());
+        }
+        return lines;
+    }
     [[nodiscard]] RecordingGateway::Connection& connection(const DeviceRef& device) {
         return device->node->gateway.at(device->connection);
     }
@@ -173,6 +198,21 @@ public:
             UserId(user), StatusChange{status, std::nullopt, false, nullptr}, false));
         PRESENCE_ASSERT(outcome.has_value());
         run(Millis{5});
+    }
+
+    /// What receivers of webhooks were told of rooms by all nodes, "what room user", in no order
+    /// between nodes.
+    std::vector<std::string> told_of_rooms() {
+        std::vector<std::string> lines;
+        for (const auto& node : nodes_) {
+            for (const WebhookEvent& event : std::exchange(node->hooks.said, {})) {
+                if (!event.room.text.empty()) {
+                    lines.push_back(std::string(wire_name(event.type)) + " " + event.room.text +
+                                    (event.user.text.empty() ? "" : " " + event.user.text));
+                }
+            }
+        }
+        return lines;
     }
 
     // --- Watching --------------------------------------------------------------------------------

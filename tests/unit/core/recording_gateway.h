@@ -2,6 +2,7 @@
 
 #include "presence/core/shard.h"
 #include "presence/core/slot_pool.h"
+#include "presence/core/survey.h"
 #include "presence/model/view.h"
 #include "presence/ports/presence_bus.h"
 
@@ -259,6 +260,11 @@ public:
     void on_session_taken(const SessionTaken& taken) override {
         shard_.service.session_taken(taken);
     }
+    void on_session_stays(const SessionStays& stays) override {
+        if (shard_.service.holds(stays.user, stays.session)) {
+            shard_.rooms.take_over(stays);
+        }
+    }
     void on_signal(const SignalRef& signal) override {
         if (signal->room) {
             shard_.rooms.on_signal(signal);
@@ -269,6 +275,16 @@ public:
         shard_.rooms.on_room(statement);
     }
     void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
+    void on_survey(const SurveyQuestionRef& question) override {
+        if (shard_.survey != nullptr) {
+            shard_.survey->on_question(question);
+        }
+    }
+    void on_survey_answer(const SurveyAnswerRef& answer) override {
+        if (shard_.survey != nullptr) {
+            shard_.survey->on_answer(answer);
+        }
+    }
 
     /// What the bus brought to this thread.
     std::vector<PresenceEventRef> events;

@@ -205,15 +205,86 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     EXPECT_EQ(changed.user.text, "u");
     EXPECT_EQ(changed.revision, 77U);
 
-    const SessionTaken taken{NodeId{5}, UserId("u"), SessionId("s"), Epoch{6}, EndReason::silence};
+    const SessionTaken taken{NodeId{5}, UserId("u"),        SessionId("s"),
+                             Epoch{6},  EndReason::silence, NodeId{8}};
     const auto took = std::get<SessionTaken>(decode_message(encode(taken)));
     EXPECT_EQ(took.holder, taken.holder);
     EXPECT_EQ(took.user, taken.user);
     EXPECT_EQ(took.session, taken.session);
     EXPECT_EQ(took.epoch, taken.epoch);
     EXPECT_EQ(took.reason, taken.reason);
+    EXPECT_EQ(took.taker, taken.taker);
 
     EXPECT_EQ(std::get<Probe>(decode_message(probe_head() + "life")).incarnation, "life");
+}
+
+TEST(RedisCodec, WhatNodesTellEachOtherOfRoomsComesBackAsItWas) {
+    RoomStatement statement;
+    statement.node = NodeId{5};
+    statement.room = RoomId("hall");
+    statement.present = {{UserId("ann"), "{}", WallTime::from_ms(7), true, true},
+                         {UserId("bob"), "", WallTime::from_ms(8), false, false}};
+    statement.left_told = {UserId("carl")};
+    const auto said = std::get<RoomStatementRef>(decode_message(encode(statement)));
+    EXPECT_EQ(said->present, statement.present);
+    EXPECT_EQ(said->left_told, statement.left_told);
+
+    const SessionStays stays{
+        NodeId{9}, UserId("u"), SessionId("s"), {{RoomId("r"), "{\"a\":1}", WallTime::from_ms(3)}}};
+    const auto told = std::get<SessionStays>(decode_message(encode(stays)));
+    EXPECT_EQ(told.to, stays.to);
+    EXPECT_EQ(told.session, stays.session);
+    ASSERT_EQ(told.stays.size(), 1U);
+    EXPECT_EQ(told.stays.front().room, RoomId("r"));
+    EXPECT_EQ(told.stays.front().meta, "{\"a\":1}");
+    EXPECT_EQ(told.stays.front().joined_at, WallTime::from_ms(3));
+}
+
+TEST(RedisCodec, QuestionsToAllNodesAndTheirAnswersComeBackAsTheyWere) {
+    SurveyQuestion question;
+    question.from = NodeId{5};
+    question.number = 6;
+    question.about = SurveyQuestion::About::rooms;
+    question.name = "doc-";
+    question.after = "";
+    question.most = 1'001;
+    const auto asked = std::get<SurveyQuestionRef>(decode_message(encode(question)));
+    EXPECT_EQ(asked->from, question.from);
+    EXPECT_EQ(asked->number, question.number);
+    EXPECT_EQ(asked->about, question.about);
+    EXPECT_EQ(asked->name, question.name);
+    EXPECT_EQ(asked->after, question.after);
+    EXPECT_EQ(asked->most, question.most);
+
+    SurveyAnswer answer;
+    answer.to = NodeId{7};
+    answer.number = 6;
+    answer.exact = false;
+    answer.census.by_status.back() = 3;
+    answer.census.by_device.front() = 4;
+    answer.census.beating = 5;
+    answer.connections.polls = 9;
+    RoomFacts& facts = answer.rooms.emplace_back();
+    facts.room = RoomId("hall");
+    facts.members = 70'000;
+    facts.counted = 3;
+    facts.large = true;
+    facts.exact = false;
+    facts.page = {{UserId("ann"), "{}", WallTime::from_ms(7), true}};
+    facts.more = true;
+    const auto heard = std::get<SurveyAnswerRef>(decode_message(encode(answer)));
+    EXPECT_EQ(heard->to, answer.to);
+    EXPECT_FALSE(heard->exact);
+    EXPECT_EQ(heard->census.by_status, answer.census.by_status);
+    EXPECT_EQ(heard->census.by_device, answer.census.by_device);
+    EXPECT_EQ(heard->census.beating, 5U);
+    EXPECT_EQ(heard->connections.polls, 9U);
+    ASSERT_EQ(heard->rooms.size(), 1U);
+    EXPECT_EQ(heard->rooms.front().members, 70'000U);
+    EXPECT_TRUE(heard->rooms.front().large);
+    EXPECT_FALSE(heard->rooms.front().exact);
+    EXPECT_EQ(heard->rooms.front().page, facts.page);
+    EXPECT_TRUE(heard->rooms.front().more);
 }
 
 TEST(RedisCodec, MessagesOfOthersAreUnreadable) {

@@ -57,6 +57,12 @@ public:
     void unsubscribe_room(const RoomId& room) override;
     void publish_room(RoomStatementRef statement) override;
     void ask_room(const RoomId& room) override;
+    // There are no other nodes.
+    void publish_session_stays(SessionStays) override {}
+    [[nodiscard]] Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef) override {
+        co_return std::size_t{0};
+    }
+    void answer_node(SurveyAnswerRef) override {}
 
     [[nodiscard]] std::size_t subscribed_users() const { return users_.size(); }
     [[nodiscard]] std::size_t subscribed_rooms() const { return rooms_.size(); }

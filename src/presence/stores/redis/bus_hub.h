@@ -42,8 +42,11 @@ public:
         std::function<void(const SignalRef&)> signal;
         std::function<void(const PartitionSet&)> gap;
         std::function<void(const SessionTaken&)> taken;
+        std::function<void(const SessionStays&)> stays;
         std::function<void(const RoomStatementRef&)> room;
         std::function<void(const RoomId&)> room_asked;
+        std::function<void(const SurveyQuestionRef&)> survey;
+        std::function<void(const SurveyAnswerRef&)> survey_answer;
     };
     std::vector<Outlet> outlets;
 
@@ -57,12 +60,16 @@ public:
     void publish_signal(SignalRef signal);
     void publish_here(const PresenceEventRef& event);
     void publish_taken(SessionTaken taken);
+    void publish_stays(const SessionStays& stays);
     void subscribe_room(std::size_t thread, RoomId room, Subscribed done);
     void unsubscribe_room(std::size_t thread, const RoomId& room);
     /// What is about a room goes over the channel of its partition, which every node hears.
     void publish_about_room(const RoomId& room, std::string message,
                             std::function<void(Outlet&)> here);
     void set_node(NodeId node);
+    /// Over the channel of a partition, as every node hears all of them.
+    void ask_nodes(const SurveyQuestion& question, Completion<Result<std::size_t>>::Done done);
+    void answer_node(const SurveyAnswer& answer);
 
 private:
     struct Interest {

@@ -122,6 +122,14 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         if (taken->holder == node_) {
             deliver_home(taken->user, [told = *taken](Outlet& outlet) { outlet.taken(told); });
         }
+    } else if (const auto* const stays = std::get_if<SessionStays>(&message)) {
+        if (stays->to == node_) {
+            deliver_home(stays->user, [told = *stays](Outlet& outlet) { outlet.stays(told); });
+        }
+    } else if (const auto* const asked = std::get_if<SurveyQuestionRef>(&message)) {
+        deliver_soon(0, [asking = *asked](Outlet& outlet) { outlet.survey(asking); });
+    } else if (const auto* const answer = std::get_if<SurveyAnswerRef>(&message)) {
+        deliver_soon(0, [said = *answer](Outlet& outlet) { outlet.survey_answer(said); });
     } else if (const auto* const probe = std::get_if<redis::Probe>(&message)) {
         if (const std::optional<std::uint32_t> partition = keys.partition_of_channel(channel)) {
             take_probe(*partition, probe->incarnation);

@@ -1,7 +1,10 @@
-// What goes over the channels of single nodes: sessions that others took, and signals.
+// What goes over the channels of single nodes: sessions that others took, signals, and questions
+// that all nodes answer.
 
 #include "presence/stores/redis/bus_hub.h"
 #include "presence/stores/redis/slots.h"
+
+#include <algorithm>
 
 namespace presence {
 
@@ -90,6 +93,38 @@ void RedisBus::Hub::signal_nodes(const SignalRef& signal, std::string_view head)
             send(keys.node_channel(node), redis::encode(*signal), [] {});
         }
     }
+}
+
+void RedisBus::Hub::publish_stays(const SessionStays& stays) {
+    send(keys.node_channel(stays.to), redis::encode(stays), [] {});
+}
+
+void RedisBus::Hub::ask_nodes(const SurveyQuestion& question,
+                              Completion<Result<std::size_t>>::Done done) {
+    std::string channel = keys.partition_channel(0);
+    const bool hears_itself = subscriber_ && subscriber_->in_force(channel);
+    const std::uint16_t slot = redis::slot_of(channel);
+    Command command{
+        {"SPUBLISH", std::move(channel), redis::encode(question)}, slot, nullptr, false};
+    client_.execute(std::move(command), [self = shared_from_this(), hears_itself,
+                                         told =
+                                             std::move(done)](const Result<Reply>& answer) mutable {
+        Result<std::size_t> heard = std::size_t{0};
+        if (answer) {
+            const std::int64_t all = answer->view().integer() - (hears_itself ? 1 : 0);
+            heard = static_cast<std::size_t>(std::max<std::int64_t>(0, all));
+        } else {
+            ++self->counters.not_sent;
+            heard = answer.error();
+        }
+        self->threads.front()->post([told = std::move(told), heard = std::move(heard)]() mutable {
+            told(std::move(heard));
+        });
+    });
+}
+
+void RedisBus::Hub::answer_node(const SurveyAnswer& answer) {
+    send(keys.node_channel(answer.to), redis::encode(answer), [] {});
 }
 
 }  // namespace presence

@@ -53,8 +53,9 @@ struct RoomQuestion {
     RoomId room;
 };
 struct Unreadable {};
-using Message = std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe,
-                             SessionTaken, RoomStatementRef, RoomQuestion>;
+using Message =
+    std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe, SessionTaken,
+                 RoomStatementRef, RoomQuestion, SurveyQuestionRef, SurveyAnswerRef, SessionStays>;
 
 [[nodiscard]] std::string encode(const PresenceEvent& event);
 [[nodiscard]] std::string encode(const ProfileChanged& change);
@@ -62,6 +63,9 @@ using Message = std::variant<Unreadable, PresenceEventRef, ProfileChanged, Signa
 [[nodiscard]] std::string encode(const SessionTaken& taken);
 [[nodiscard]] std::string encode(const RoomStatement& statement);
 [[nodiscard]] std::string encode(const RoomQuestion& question);
+[[nodiscard]] std::string encode(const SessionStays& stays);
+[[nodiscard]] std::string encode(const SurveyQuestion& question);
+[[nodiscard]] std::string encode(const SurveyAnswer& answer);
 /// What stands before the incarnation in a probe, which scripts put together.
 [[nodiscard]] std::string probe_head();
 

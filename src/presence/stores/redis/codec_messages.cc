@@ -21,6 +21,9 @@ enum class Kind : std::uint8_t {
     room_statement,
     room_question,
     room_signal,
+    survey_question,
+    survey_answer,
+    session_stays,
 };
 
 ByteWriter message(Kind kind) {
@@ -78,15 +81,17 @@ Message statement_message(ByteReader& in) {
     statement->members = in.number();
     statement->counted = in.number();
     for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
-        RoomMember member;
-        member.user = UserId(in.text());
-        member.meta = std::string(in.text());
-        member.joined_at = in.time();
-        member.counts = in.byte() != 0;
-        statement->present.push_back(std::move(member));
+        statement->present.push_back(member_from(in));
     }
     for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
         statement->gone.emplace_back(in.text());
+    }
+    const std::string_view shown = in.text();
+    for (std::size_t i = 0; i < std::min(shown.size(), statement->present.size()); ++i) {
+        statement->present[i].shown = shown[i] != 0;
+    }
+    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+        statement->left_told.emplace_back(in.text());
     }
     return RoomStatementRef(std::move(statement));
 }
@@ -98,7 +103,25 @@ Message taken_message(ByteReader& in) {
     taken.session = SessionId(in.text());
     taken.epoch = Epoch{in.number()};
     taken.reason = in.enumerator(static_cast<EndReason>(kEndReasons - 1));
+    if (!in.at_end()) {
+        taken.taker = NodeId{in.number()};
+    }
     return taken;
+}
+
+Message stays_message(ByteReader& in) {
+    SessionStays said;
+    said.to = NodeId{in.number()};
+    said.user = UserId(in.text());
+    said.session = SessionId(in.text());
+    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+        RoomStay stay;
+        stay.room = RoomId(in.text());
+        stay.meta = std::string(in.text());
+        stay.joined_at = in.time();
+        said.stays.push_back(std::move(stay));
+    }
+    return said;
 }
 
 }  // namespace
@@ -153,6 +176,21 @@ std::string encode(const SessionTaken& taken) {
     out.text(taken.session.text);
     out.number(taken.epoch.value);
     out.byte(static_cast<std::uint8_t>(taken.reason));
+    out.number(taken.taker.value);
+    return std::move(out).take();
+}
+
+std::string encode(const SessionStays& stays) {
+    ByteWriter out = message(Kind::session_stays);
+    out.number(stays.to.value);
+    out.text(stays.user.text);
+    out.text(stays.session.text);
+    out.number(stays.stays.size());
+    for (const RoomStay& stay : stays.stays) {
+        out.text(stay.room.text);
+        out.text(stay.meta);
+        out.time(stay.joined_at);
+    }
     return std::move(out).take();
 }
 
@@ -167,13 +205,19 @@ std::string encode(const RoomStatement& statement) {
     out.number(statement.counted);
     out.number(statement.present.size());
     for (const RoomMember& member : statement.present) {
-        out.text(member.user.text);
-        out.text(member.meta);
-        out.time(member.joined_at);
-        out.byte(member.counts ? 1 : 0);
+        put(out, member);
     }
     out.number(statement.gone.size());
     for (const UserId& user : statement.gone) {
+        out.text(user.text);
+    }
+    std::string shown;  // Apart from the members, to whom older releases would not find back.
+    for (const RoomMember& member : statement.present) {
+        shown.push_back(member.shown ? '\1' : '\0');
+    }
+    out.text(shown);
+    out.number(statement.left_told.size());
+    for (const UserId& user : statement.left_told) {
         out.text(user.text);
     }
     return std::move(out).take();
@@ -182,6 +226,18 @@ std::string encode(const RoomStatement& statement) {
 std::string encode(const RoomQuestion& question) {
     ByteWriter out = message(Kind::room_question);
     out.text(question.room.text);
+    return std::move(out).take();
+}
+
+std::string encode(const SurveyQuestion& question) {
+    ByteWriter out = message(Kind::survey_question);
+    put(out, question);
+    return std::move(out).take();
+}
+
+std::string encode(const SurveyAnswer& answer) {
+    ByteWriter out = message(Kind::survey_answer);
+    put(out, answer);
     return std::move(out).take();
 }
 
@@ -213,6 +269,12 @@ Message decode_message(std::string_view bytes) {
         read = RoomQuestion{RoomId(in.text())};
     } else if (kind == Kind::room_signal) {
         read = room_signal_message(in);
+    } else if (kind == Kind::session_stays) {
+        read = stays_message(in);
+    } else if (kind == Kind::survey_question) {
+        read = question_from(in);
+    } else if (kind == Kind::survey_answer) {
+        read = answer_from(in);
     } else if (kind == Kind::probe) {
         read = Probe{std::string(bytes.substr(2))};
         return read;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "presence/model/presence.h"
+#include "presence/model/room.h"
+#include "presence/model/survey.h"
 #include "presence/stores/redis/bytes.h"
 
 namespace presence::redis {
@@ -11,5 +13,13 @@ void put(ByteWriter& out, const CustomStatusRef& custom);
 [[nodiscard]] CustomStatusRef custom_from(ByteReader& outer);
 void put(ByteWriter& out, const Presence& presence);
 [[nodiscard]] Presence presence_from(ByteReader& outer);
+
+// Fields of a message, in codec_survey.cc.
+void put(ByteWriter& out, const RoomMember& member);
+[[nodiscard]] RoomMember member_from(ByteReader& in);
+void put(ByteWriter& out, const SurveyQuestion& question);
+[[nodiscard]] SurveyQuestionRef question_from(ByteReader& in);
+void put(ByteWriter& out, const SurveyAnswer& answer);
+[[nodiscard]] SurveyAnswerRef answer_from(ByteReader& in);
 
 }  // namespace presence::redis

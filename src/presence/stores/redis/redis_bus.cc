@@ -50,6 +50,9 @@ public:
             hub->publish_taken(std::move(taken));
         });
     }
+    void publish_session_stays(SessionStays stays) override {
+        hub_->store().post([hub = hub_, stays = std::move(stays)] { hub->publish_stays(stays); });
+    }
     void publish_profile_changed(const UserId& user, std::uint64_t revision) override {
         hub_->store().post([hub = hub_, user, revision] {
             hub->publish_profile({user, revision});
@@ -89,6 +92,20 @@ public:
     void ask_room(const RoomId& room) override {
         about_room(room, redis::encode(redis::RoomQuestion{room}),
                    [room](Hub::Outlet& outlet) { outlet.room_asked(room); });
+    }
+    [[nodiscard]] Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef question) override {
+        PRESENCE_ASSERT(index_ == 0);  // Where the answers arrive.
+        Completion<Result<std::size_t>> asked([&](Completion<Result<std::size_t>>::Done done) {
+            hub_->store().post(
+                [hub = hub_, question = std::move(question), done = std::move(done)]() mutable {
+                    hub->ask_nodes(*question, std::move(done));
+                });
+        });
+        Result<std::size_t> heard = co_await asked;
+        co_return heard;
+    }
+    void answer_node(SurveyAnswerRef answer) override {
+        hub_->store().post([hub = hub_, answer = std::move(answer)] { hub->answer_node(*answer); });
     }
 
 private:
@@ -136,6 +153,21 @@ RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<S
         hub_->outlets[index].room_asked = [endpoint](const RoomId& room) {
             if (PresenceBus::Receiver* const to = endpoint->receiver()) {
                 to->on_room_asked(room);
+            }
+        };
+        hub_->outlets[index].stays = [endpoint](const SessionStays& stays) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_session_stays(stays);
+            }
+        };
+        hub_->outlets[index].survey = [endpoint](const SurveyQuestionRef& question) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_survey(question);
+            }
+        };
+        hub_->outlets[index].survey_answer = [endpoint](const SurveyAnswerRef& answer) {
+            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+                to->on_survey_answer(answer);
             }
         };
         hub_->outlets[index].taken = [endpoint](const SessionTaken& taken) {

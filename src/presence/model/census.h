@@ -34,21 +34,22 @@ struct Census {
     std::size_t observing = 0;  ///< Sessions of both kinds that count as nothing.
     std::size_t beating = 0;    ///< Sessions of both kinds that live by HTTP.
 
-    void count(const UserRecord& record) {
-        const Presence& presence = record.presence;
-        if (presence.own.status != Status::offline) {
-            const Status shown = presence.doubtful ? Status::unknown : presence.own.status;
-            ++by_status.at(static_cast<std::size_t>(shown));
-            for (std::size_t kind = 0; kind < by_device.size(); ++kind) {
-                by_device.at(kind) +=
-                    presence.own.devices.contains(static_cast<DeviceKind>(kind)) ? 1U : 0U;
-            }
+    /// A user who is there by the own face.
+    void count(const Presence& presence) {
+        if (presence.own.status == Status::offline) {
+            return;
         }
-        for (const Session& session : record.sessions) {
-            ++(session.grace_until ? grace : live);
-            observing += session.counts ? 0U : 1U;
-            beating += session.beats_until ? 1U : 0U;
+        const Status shown = presence.doubtful ? Status::unknown : presence.own.status;
+        ++by_status.at(static_cast<std::size_t>(shown));
+        for (std::size_t kind = 0; kind < by_device.size(); ++kind) {
+            by_device.at(kind) +=
+                presence.own.devices.contains(static_cast<DeviceKind>(kind)) ? 1U : 0U;
         }
+    }
+    void count(const Session& session) {
+        ++(session.grace_until ? grace : live);
+        observing += session.counts ? 0U : 1U;
+        beating += session.beats_until ? 1U : 0U;
     }
 
     Census& operator+=(const Census& other) {
