@@ -4,6 +4,7 @@
 #include "presence/app/config.h"
 #include "presence/app/config_fields.h"
 #include "presence/stores/postgres/connection.h"
+#include "presence/stores/redis/redis_beat_mirror.h"
 
 #include <fmt/format.h>
 
@@ -63,6 +64,28 @@ Result<bool> check_cookie(const Config& config) {
     return is_token ? Result<bool>(true)
                     : wrong_value(fmt::format("auth.cookie: {} is no name of a cookie",
                                               log::quoted(name, 80)));
+}
+
+Result<bool> check_store(const Config& config) {
+    if (config.store_url != "memory:" && !redis::is_redis_url(config.store_url)) {
+        return wrong_value(
+            "store.url is neither memory: nor a URL of redis, rediss, redis-cluster or "
+            "rediss-cluster");
+    }
+    if (!config.node.write_every_heartbeat) {
+        return true;
+    }
+    if (!config.node.redis) {
+        return wrong_value(
+            "store.write_every_heartbeat is true, but store.url is memory:, which no other system "
+            "reads");
+    }
+    if (config.node.redis->prefix == RedisBeatMirror::kPrefix) {
+        return wrong_value(
+            "store.write_every_heartbeat writes keys that begin with presence:, so the prefix in "
+            "store.url must be another");
+    }
+    return true;
 }
 
 Result<bool> check_database(const Config& config) {
@@ -137,10 +160,9 @@ Result<bool> validate(const Config& config) {
     if (node.tls_certificate.empty() != node.tls_key.empty()) {
         return wrong_value("tls.certificate and tls.key go together: one of them is empty");
     }
-    if (config.store_url != "memory:" && !redis::is_redis_url(config.store_url)) {
-        return wrong_value(
-            "store.url is neither memory: nor a URL of redis, rediss, redis-cluster or "
-            "rediss-cluster");
+    Result<bool> store = check_store(config);
+    if (!store) {
+        return store;
     }
     Result<bool> database = check_database(config);
     if (!database) {

@@ -46,6 +46,10 @@ void add_server_keys(std::vector<ConfigKey>& keys) {
                        "redis-cluster://host:port,host:port, rediss for TLS; memory: is this "
                        "process alone. file:PATH works.",
                        PRESENCED_FIELD(store_url)));
+    keys.push_back(flag("store.write_every_heartbeat",
+                        "Writes presence:USER (with the ttl) and presence:beats at each heartbeat, "
+                        "for systems that read them; needs a shared store.",
+                        PRESENCED_FIELD(node.write_every_heartbeat)));
     keys.push_back(url("database.url",
                        "Durable store: sqlite:FILE (in data_dir unless absolute), "
                        "postgresql://USER@HOST/NAME, or memory: (lost with the process). "

@@ -104,6 +104,9 @@ void add_queue_limit_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(number("limits.last_seen_spool",
                           "Bytes of the file in which ends wait while the database is away.",
                           PRESENCED_FIELD(node.limits.last_seen_spool), 4'096, 1'000'000'000'000));
+    keys.push_back(number("limits.beat_mirror",
+                          "Users whose heartbeats wait for store.write_every_heartbeat, by thread.",
+                          PRESENCED_FIELD(node.limits.beat_mirror)));
     keys.push_back(number("limits.webhook_queue", "Events that wait for the outbox.",
                           PRESENCED_FIELD(node.limits.webhook_queue)));
     keys.push_back(number("limits.webhook_outbox", "Events in the outbox.",

@@ -30,6 +30,8 @@ struct NodeConfig {
     /// process.
     std::string database_path;
     std::optional<redis::RedisConfig> redis;  ///< Shared store; empty: this process alone.
+    /// Each heartbeat is written to the shared store, in plain keys for other systems.
+    bool write_every_heartbeat = false;
     std::string postgres_url;  ///< Not empty: the profiles are there, and only the journal here.
     std::size_t postgres_connections = 4;
     /// File in which ends of presences wait while the database is away; empty: in memory.

@@ -122,6 +122,9 @@ void Node::State::build_shard(std::size_t i) {
     PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
     if (shared) {
         worker.sessions = shared->sessions(*worker.loop);
+        if (config.write_every_heartbeat) {
+            worker.beats = shared->beat_mirror(*worker.loop, clock, config.core.heartbeat.ttl);
+        }
     } else {
         worker.sessions =
             std::make_unique<MemorySessionStore>(*sessions, &endpoint, worker.loop.get());
@@ -139,7 +142,7 @@ void Node::State::build_shard(std::size_t i) {
     worker.shard = std::make_unique<Shard>(
         ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles, endpoint,
                    worker.thread_journal.get(), config.core, worker.limits, worker.spool.get(),
-                   worker.webhooks.get()});
+                   worker.webhooks.get(), worker.beats.get()});
     shards->all.push_back(worker.shard.get());
 }
 

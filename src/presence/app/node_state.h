@@ -47,6 +47,7 @@ struct Worker {
     std::unique_ptr<ProfileStore> profiles;
     std::unique_ptr<LastSeenSpool> spool;
     std::unique_ptr<JournalSink> thread_journal;
+    std::unique_ptr<BeatMirror> beats;  ///< Null: store.write_every_heartbeat is off.
     std::unique_ptr<WebhookOutbox> outbox;
     CoreCounters webhook_counters;
     std::unique_ptr<WebhookWriter> webhooks;

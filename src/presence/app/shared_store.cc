@@ -1,6 +1,7 @@
 #include "presence/app/shared_store.h"
 
 #include "presence/base/log.h"
+#include "presence/stores/redis/redis_beat_mirror.h"
 #include "presence/stores/redis/redis_registry.h"
 #include "presence/stores/redis/redis_sessions.h"
 
@@ -52,6 +53,11 @@ std::unique_ptr<SessionStore> SharedStore::sessions(Scheduler& home) {
 
 std::unique_ptr<NodeRegistry> SharedStore::registry(Scheduler& home, Random& random) {
     return std::make_unique<RedisRegistry>(*client_, keys_, home, *bus_, random);
+}
+
+std::unique_ptr<BeatMirror> SharedStore::beat_mirror(Scheduler& home, const Clock& clock,
+                                                     Millis ttl) {
+    return std::make_unique<RedisBeatMirror>(*client_, clock, home, ttl);
 }
 
 void SharedStore::stop() {

@@ -2,6 +2,7 @@
 
 #include "presence/base/clock.h"
 #include "presence/base/random.h"
+#include "presence/ports/beat_mirror.h"
 #include "presence/ports/node_registry.h"
 #include "presence/ports/presence_bus.h"
 #include "presence/ports/session_store.h"
@@ -34,6 +35,9 @@ public:
     void connect(std::vector<Scheduler*> threads, std::uint64_t seed);
     [[nodiscard]] std::unique_ptr<SessionStore> sessions(Scheduler& home);
     [[nodiscard]] std::unique_ptr<NodeRegistry> registry(Scheduler& home, Random& random);
+    /// For store.write_every_heartbeat; `clock` is the reference's.
+    [[nodiscard]] std::unique_ptr<BeatMirror> beat_mirror(Scheduler& home, const Clock& clock,
+                                                          Millis ttl);
     [[nodiscard]] PresenceBus& endpoint(std::size_t thread) { return bus_->endpoint(thread); }
 
     /// Told on the thread that changes may have been missed.

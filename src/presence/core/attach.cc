@@ -269,6 +269,9 @@ SlotId PresenceService::open_local(SlotId user, const Session& session,
     local.idle_at = now;
     users_.at(user).sessions.push_back(id);
     file(id);
+    if (parts_.beats != nullptr) {
+        show_beat(local);
+    }
     return id;
 }
 

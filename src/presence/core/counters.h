@@ -81,10 +81,13 @@ struct CoreCounters {
     std::uint64_t journal_written = 0;
     std::uint64_t journal_failures = 0;
     std::uint64_t clock_steps = 0;
-    std::uint64_t kept_here = 0;     ///< Settled while the shared store could not be reached.
-    std::uint64_t records_lost = 0;  ///< Met in the store older than what was held here.
-    std::uint64_t orphaned = 0;      ///< Sessions that others had ended while this node slept.
-    std::uint64_t room_joins = 0;    ///< Users, not devices.
+    std::uint64_t beats_mirrored = 0;      ///< Keys written for store.write_every_heartbeat.
+    std::uint64_t ends_mirrored = 0;       ///< Users taken out of them.
+    std::uint64_t beats_not_mirrored = 0;  ///< Over a limit, or the store did not answer.
+    std::uint64_t kept_here = 0;           ///< Settled while the shared store could not be reached.
+    std::uint64_t records_lost = 0;        ///< Met in the store older than what was held here.
+    std::uint64_t orphaned = 0;    ///< Sessions that others had ended while this node slept.
+    std::uint64_t room_joins = 0;  ///< Users, not devices.
     std::uint64_t room_leaves = 0;
     std::uint64_t rooms_refused = 0;    ///< Joins over a limit.
     std::uint64_t room_statements = 0;  ///< Sent over the bus.

@@ -44,7 +44,7 @@ Task<Result<Attachment>> PresenceService::beat(BeatRequest request) {
     }
     if (const SlotId local_id = find_beating(request.user, request.session)) {
         LocalSession& local = sessions_.at(local_id);
-        local.last_heartbeat = now;
+        heartbeat(local_id, now);
         local.token_issued_at = request.token_issued_at.value_or(WallTime{});
         BeatRequest said = request;
         Result<bool> taken = co_await take_beat(local_id, std::move(said));

@@ -85,6 +85,9 @@ struct Limits {
     /// Bytes of the file in which ends of presences wait while the database is away, some 70 each:
     /// at a thousand ends a second an hour.
     std::size_t last_seen_spool = std::size_t{256} << 20;
+    /// Users whose signs of life one thread holds for `store.write_every_heartbeat`: all who beat
+    /// within five seconds, and some more. Beyond it a sign is not written, and counted.
+    std::size_t beat_mirror = 100'000;
     /// Events for webhooks, times receivers, that one thread holds for the outbox, which takes them
     /// ten times a second; over it they are dropped and counted.
     std::size_t webhook_queue = 100'000;

@@ -4,6 +4,7 @@
 #include "presence/base/random.h"
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
+#include "presence/core/beat_writer.h"
 #include "presence/core/configs.h"
 #include "presence/core/counters.h"
 #include "presence/core/journal_writer.h"
@@ -116,6 +117,7 @@ struct ServiceParts {
     CoreCounters& counters;
     const NodeView& nodes;
     WebhookEvents* webhooks = nullptr;  ///< Null: nobody listens, ever.
+    BeatWriter* beats = nullptr;        ///< Null: heartbeats are written nowhere.
 };
 
 /// The sessions of the users whose home is this thread, and the one door through which every
@@ -144,6 +146,9 @@ public:
     void heartbeat(SlotId session, MonoTime now) noexcept {
         if (LocalSession* local = sessions_.find(session)) {
             local->last_heartbeat = now;
+            if (parts_.beats != nullptr) {
+                show_beat(*local);
+            }
         }
     }
 
@@ -409,6 +414,11 @@ private:
     Detached end_later(SlotId session, Cause cause, WallTime sign);
     void cut_off(LocalSession& local, EndReason reason);
     [[nodiscard]] WallTime last_sign_of(const LocalSession& local);
+
+    // What store.write_every_heartbeat shows, in shown_beats.cc
+    void show_beat(const LocalSession& local);
+    /// The public face was `before` until now.
+    void show_change(const User& user, const Face& before);
 
     // Liveness, in liveness.cc
     void visit_session(SlotId session, std::uint32_t tick, MonoTime now);

@@ -240,6 +240,9 @@ void PresenceService::after_commit(User& user, Cause cause, const UserRecordRef&
         ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
     }
     const Presence& presence = user.record->presence;
+    if (parts_.beats != nullptr) {
+        show_change(user, before->presence.shown);
+    }
     const bool left =
         before->presence.own.status != Status::offline && presence.own.status == Status::offline;
     std::vector<JournalEntry> ended = journal_difference(user, before);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/core/beat_writer.h"
 #include "presence/core/call_budgets.h"
 #include "presence/core/configs.h"
 #include "presence/core/counters.h"
@@ -33,6 +34,7 @@ struct ShardParts {
     const Limits& limits;
     LastSeenSpool* spool = nullptr;  ///< Null: ends wait in memory while the database is away.
     WebhookEvents* webhooks = nullptr;
+    BeatMirror* beats = nullptr;  ///< Null: heartbeats are written nowhere.
 };
 
 /// Holds this thread's readers over HTTP: streams and waiting polls.
@@ -66,9 +68,14 @@ struct Shard {
           cache(parts.clock, parts.profiles, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal,
                     parts.spool),
+          beats(parts.beats == nullptr
+                    ? nullptr
+                    : std::make_unique<BeatWriter>(parts.scheduler, parts.clock, *parts.beats,
+                                                   nodes, parts.limits, counters,
+                                                   parts.config.heartbeat.interval)),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
-                   nodes, parts.webhooks}),
+                   nodes, parts.webhooks, beats.get()}),
           restorer(parts.scheduler, cache, service),
           reader(parts.clock, cache, parts.sessions, parts.config, nodes),
           editor(parts.profiles, cache, parts.bus, parts.limits),
@@ -92,6 +99,7 @@ struct Shard {
     NodeView nodes;
     ProfileCache cache;
     LastSeenWriter last_seen;
+    std::unique_ptr<BeatWriter> beats;  ///< Null: store.write_every_heartbeat is off.
     PresenceService service;
     Restorer restorer;
     SnapshotReader reader;

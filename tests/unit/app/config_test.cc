@@ -14,6 +14,7 @@
 namespace presence::app {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -289,6 +290,17 @@ TEST(ConfigValues, FlagsAndNumbers) {
     EXPECT_FALSE(parse_number(""));
     EXPECT_FALSE(parse_real("inf"));
     EXPECT_EQ(*parse_real("0.5"), 0.5);
+}
+
+TEST_F(ConfigFiles, PlainKeysNeedASharedStoreAndNamesOfTheirOwn) {
+    const std::string key = "store.write_every_heartbeat=true";
+    EXPECT_FALSE(with({}).node.write_every_heartbeat);
+    EXPECT_TRUE(with({key, "store.url=redis://localhost"}).node.write_every_heartbeat);
+    EXPECT_THAT(refusal({key}),
+                AllOf(HasSubstr("store.write_every_heartbeat"), HasSubstr("store.url is memory:")));
+    EXPECT_THAT(refusal({key, "store.url=redis://localhost?prefix=presence"}),
+                AllOf(HasSubstr("store.write_every_heartbeat"), HasSubstr("prefix")));
+    EXPECT_EQ(refusal({"store.url=redis://localhost?prefix=presence"}), "");
 }
 
 }  // namespace

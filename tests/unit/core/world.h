@@ -42,7 +42,8 @@ public:
           journal(disk->journal, &scheduler),
           journal_writer(scheduler, clock, journal, limits, journal_counters) {
         for (std::size_t index = 0; index < options.threads; ++index) {
-            threads.push_back(std::make_unique<Thread>(*this, index, options.journal));
+            threads.push_back(
+                std::make_unique<Thread>(*this, index, options.journal, options.mirror));
         }
         std::vector<RoomDesk*> desks;
         for (const auto& thread : threads) {
@@ -60,18 +61,19 @@ public:
     World& operator=(const World&) = delete;
 
     struct Thread {
-        Thread(World& world, std::size_t index, bool journal)
+        Thread(World& world, std::size_t index, bool journal, bool mirrors)
             : store(world.sessions, &world.bus.endpoint(index), &world.scheduler),
               late(store, world.scheduler),
               profile_store(world.disk->profiles, &world.scheduler),
               shard({world.scheduler, world.clock, world.random, late, profile_store,
                      world.bus.endpoint(index), journal ? &world.journal_writer : nullptr,
-                     world.config, world.limits, nullptr, &hooks}),
+                     world.config, world.limits, nullptr, &hooks, mirrors ? &mirror : nullptr}),
               gateway(shard) {}
         MemorySessionStore store;
         LateAnswers late;
         MemoryProfileStore profile_store;
         RecordingHooks hooks;
+        RecordingMirror mirror;
         Shard shard;
         RecordingGateway gateway;
     };

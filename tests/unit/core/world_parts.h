@@ -3,6 +3,7 @@
 #include "presence/core/configs.h"
 #include "presence/core/limits.h"
 #include "presence/core/slot_pool.h"
+#include "presence/ports/beat_mirror.h"
 #include "presence/ports/webhook_events.h"
 #include "presence/stores/memory/memory_journal.h"
 #include "presence/stores/memory/memory_profiles.h"
@@ -10,6 +11,7 @@
 #include "support/virtual_time.h"
 #include "unit/core/recording_gateway.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@ struct Disk {
 struct WorldOptions {
     std::size_t threads = 1;
     bool journal = true;
+    bool mirror = false;  ///< store.write_every_heartbeat
     std::uint64_t seed = 1;
     CoreConfig config;
     Limits limits;
@@ -39,6 +42,29 @@ struct RecordingHooks final : WebhookEvents {
     [[nodiscard]] bool wanted() const override { return true; }
     void note(WebhookEvent event) override { said.push_back(std::move(event)); }
     std::vector<WebhookEvent> said;
+};
+
+/// What other systems would find of `store.write_every_heartbeat`.
+struct RecordingMirror final : BeatMirror {
+    Task<Result<bool>> write(NodeId, std::vector<ShownBeat> alive,
+                             std::vector<UserId> gone) override {
+        ++writes;
+        if (fails) {
+            co_return Error{ErrorCode::unavailable, "no mirror", 0, 0};
+        }
+        for (const ShownBeat& beat : alive) {
+            shown[beat.user.text] = beat.at;
+            ++beats[beat.user.text];
+        }
+        for (const UserId& user : gone) {
+            shown.erase(user.text);
+        }
+        co_return true;
+    }
+    std::map<std::string, WallTime> shown;
+    std::map<std::string, int> beats;  ///< Times written, by user.
+    int writes = 0;
+    bool fails = false;
 };
 
 /// A device: one connection after the other, one session as long as it is resumed.

@@ -154,6 +154,15 @@ redis.call('SPUBLISH', ARGV[3], ARGV[4] .. life)
 return 1
 )lua";
 
+constexpr const char* kBeatsSet = R"lua(#!lua
+local last = 3 + 2 * ARGV[3]
+for i = 4, last, 2 do redis.call('ZADD', KEYS[1], 'GT', ARGV[i], ARGV[i + 1]) end
+for i = last + 1, #ARGV do redis.call('ZREM', KEYS[1], ARGV[i]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1
+)lua";
+
 const char* const kPlain = "#!lua";
 const char* const kAllowOom = "#!lua flags=allow-oom";
 
@@ -206,6 +215,11 @@ const Script& deployment_script() {
 
 const Script& probe_script() {
     static const Script script{std::string(kProbe)};
+    return script;
+}
+
+const Script& beats_script() {
+    static const Script script{std::string(kBeatsSet)};
     return script;
 }
 
