@@ -52,10 +52,33 @@ protected:
     }
     std::vector<UserId> users_of(NodeId node, const UserId& neighbour, std::size_t limit = 100) {
         NodeRegistry& registry = adapter_.registry(0);
-        auto users =
-            adapter_.run(registry.users_of(node, registry.partition_of(neighbour), limit)).value();
-        std::ranges::sort(users);
-        return users;
+        auto left =
+            adapter_.run(registry.left_of(node, registry.partition_of(neighbour), limit)).value();
+        std::ranges::sort(left.users);
+        return left.users;
+    }
+    std::size_t ends_of(NodeId node) {
+        NodeRegistry& registry = adapter_.registry(0);
+        return adapter_.run(registry.left_of(node, registry.partition_of(ada_), 1)).value().ends;
+    }
+    static LastSeenRow end_of(const UserId& user, std::int64_t at) {
+        return {user, WallTime::from_ms(at), Version{static_cast<std::uint64_t>(at) * 2},
+                Version{static_cast<std::uint64_t>(at) * 3}, WallTime::from_ms(at + 7)};
+    }
+    /// Ends the user's presence by a commit of `node`.
+    CommitOutcome end(int node, const UserId& user, std::uint64_t expected, std::int64_t at) {
+        Commit commit{user, expected, record(expected + 1, {}), Millis{60'000}, nullptr};
+        commit.ended = end_of(user, at);
+        return adapter_.run(adapter_.store(node).commit(std::move(commit))).value();
+    }
+    std::vector<LastSeenRow> take_ends(NodeId from, NodeId to, std::size_t limit = 100) {
+        NodeRegistry& registry = adapter_.registry(1);
+        return adapter_.run(registry.take_ends(from, to, registry.partition_of(ada_), limit))
+            .value();
+    }
+    static bool same(const LastSeenRow& a, const LastSeenRow& b) {
+        return a.user == b.user && a.last_seen == b.last_seen && a.own_version == b.own_version &&
+               a.shown_version == b.shown_version && a.written_at == b.written_at;
     }
     bool entomb(NodeId node, const UserId& neighbour) {
         NodeRegistry& registry = adapter_.registry(0);
@@ -177,11 +200,71 @@ TYPED_TEST_P(NodeRegistryContract, AnotherIncarnationTellsThatAllIsLost) {
     EXPECT_EQ(this->renew(1, this->kSecond).incarnation, after.incarnation);
 }
 
+TYPED_TEST_P(NodeRegistryContract, EndsAreOwedUntilTheDatabaseHasThem) {
+    this->adapter_.store(0).set_node(this->kFirst);
+    ASSERT_EQ(this->end(0, this->ada_, 0, 5'000), CommitOutcome::committed);
+    EXPECT_EQ(this->ends_of(this->kFirst), 1U);
+    EXPECT_EQ(this->ends_of(this->kSecond), 0U);
+    EXPECT_EQ(this->end(0, this->ada_, 0, 9'000), CommitOutcome::conflict);
+    ASSERT_TRUE(
+        this->adapter_.run(this->adapter_.store(0).drop_ends({this->end_of(this->ada_, 4'000)})));
+    EXPECT_EQ(this->ends_of(this->kFirst), 1U) << "what is newer than what was written stays";
+    const auto read = this->take_ends(this->kFirst, this->kFirst);
+    ASSERT_EQ(read.size(), 1U);
+    EXPECT_TRUE(this->same(read.at(0), this->end_of(this->ada_, 5'000)));
+    ASSERT_TRUE(
+        this->adapter_.run(this->adapter_.store(0).drop_ends({this->end_of(this->ada_, 5'000)})));
+    EXPECT_EQ(this->ends_of(this->kFirst), 0U);
+}
+
+TYPED_TEST_P(NodeRegistryContract, OneThatIsAloneOwesNoEnds) {
+    ASSERT_EQ(this->end(0, this->ada_, 0, 5'000), CommitOutcome::committed);
+    EXPECT_EQ(this->ends_of(NodeId{}), 0U);
+}
+
+TYPED_TEST_P(NodeRegistryContract, EndsOfTheDeadAreTakenOverInBoundedParts) {
+    this->adapter_.store(0).set_node(this->kFirst);
+    this->adapter_.store(1).set_node(this->kSecond);
+    NodeRegistry& registry = this->adapter_.registry(0);
+    std::size_t made = 0;
+    for (int i = 0; made < 5; ++i) {
+        const UserId user("user " + std::to_string(i));
+        if (registry.partition_of(user) == registry.partition_of(this->ada_)) {
+            ASSERT_EQ(this->end(0, user, 0, 1'000 + i), CommitOutcome::committed);
+            ++made;
+        }
+    }
+    EXPECT_EQ(this->take_ends(this->kFirst, this->kSecond, 3).size(), 3U);
+    EXPECT_EQ(this->ends_of(this->kFirst), 2U);
+    EXPECT_EQ(this->ends_of(this->kSecond), 3U);
+    EXPECT_EQ(this->take_ends(this->kFirst, this->kSecond, 3).size(), 2U);
+    EXPECT_TRUE(this->take_ends(this->kFirst, this->kSecond, 3).empty());
+    EXPECT_EQ(this->ends_of(this->kSecond), 5U);
+}
+
+TYPED_TEST_P(NodeRegistryContract, OfTwoEndsOfAUserTheNewerIsOwed) {
+    this->adapter_.store(0).set_node(this->kFirst);
+    this->adapter_.store(1).set_node(this->kSecond);
+    ASSERT_EQ(this->end(0, this->ada_, 0, 5'000), CommitOutcome::committed);
+    ASSERT_EQ(this->end(1, this->ada_, 1, 8'000), CommitOutcome::committed);
+    EXPECT_EQ(this->take_ends(this->kFirst, this->kSecond).size(), 1U);
+    const auto owed = this->take_ends(this->kSecond, this->kSecond);
+    ASSERT_EQ(owed.size(), 1U);
+    EXPECT_TRUE(this->same(owed.at(0), this->end_of(this->ada_, 8'000)));
+    ASSERT_EQ(this->end(0, this->ada_, 2, 9'000), CommitOutcome::committed);
+    EXPECT_EQ(this->take_ends(this->kFirst, this->kSecond).size(), 1U);
+    EXPECT_TRUE(this->same(this->take_ends(this->kSecond, this->kSecond).at(0),
+                           this->end_of(this->ada_, 9'000)));
+}
+
 REGISTER_TYPED_TEST_SUITE_P(NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver,
                             WhatANodeSaysOfItselfReachesTheOthers, TheIndexFollowsTheRecords,
                             AnIndexIsReadInBoundedParts, OneWhoseDeathIsBeingSettledWritesNoMore,
                             OneThatIsForgottenIsKnownNoMoreButStaysFenced,
                             OneThatTakesItsLeaveIsKnownNoMore, CommitCountersAreReadInOrder,
-                            AnotherIncarnationTellsThatAllIsLost);
+                            AnotherIncarnationTellsThatAllIsLost,
+                            EndsAreOwedUntilTheDatabaseHasThem, OneThatIsAloneOwesNoEnds,
+                            EndsOfTheDeadAreTakenOverInBoundedParts,
+                            OfTwoEndsOfAUserTheNewerIsOwed);
 
 }  // namespace presence::testing

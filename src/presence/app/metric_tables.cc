@@ -30,6 +30,9 @@ constexpr std::string_view kProfiles = "presenced_profile_reads_total";
 constexpr std::string_view kProfilesHelp = "Look-ups of rules and profiles, by where they were.";
 constexpr std::string_view kLastSeen = "presenced_last_seen_rows_total";
 constexpr std::string_view kLastSeenHelp = "Ends of presences, by what became of them.";
+constexpr std::string_view kMirror = "presenced_plain_keys_total";
+constexpr std::string_view kMirrorHelp =
+    "What store.write_every_heartbeat did, by what became of it.";
 constexpr std::string_view kRoomFrames = "presenced_room_messages_total";
 constexpr std::string_view kRoomFramesHelp = "What was told to viewers of rooms, by kind.";
 
@@ -85,6 +88,9 @@ constexpr std::array kCoreRows{
     Row<CoreCounters>{"presenced_sessions_orphaned_total",
                       "Sessions that others had ended while this node slept.",
                       &CoreCounters::orphaned},
+    Row<CoreCounters>{kMirror, kMirrorHelp, &CoreCounters::beats_mirrored, "outcome", "written"},
+    Row<CoreCounters>{kMirror, kMirrorHelp, &CoreCounters::ends_mirrored, "outcome", "taken_out"},
+    Row<CoreCounters>{kMirror, kMirrorHelp, &CoreCounters::beats_not_mirrored, "outcome", "lost"},
     Row<CoreCounters>{kProfiles, kProfilesHelp, &CoreCounters::profile_hits, "from", "memory"},
     Row<CoreCounters>{kProfiles, kProfilesHelp, &CoreCounters::profile_loads, "from", "database"},
     Row<CoreCounters>{kProfiles, kProfilesHelp, &CoreCounters::profile_failures, "from", "nowhere"},
@@ -99,6 +105,9 @@ constexpr std::array kCoreRows{
     Row<CoreCounters>{kLastSeen, kLastSeenHelp, &CoreCounters::last_seen_spooled, "outcome",
                       "spooled"},
     Row<CoreCounters>{kLastSeen, kLastSeenHelp, &CoreCounters::last_seen_lost, "outcome", "lost"},
+    Row<CoreCounters>{"presenced_ends_left_owed_total",
+                      "Ends that the database has and the shared store keeps until they expire.",
+                      &CoreCounters::ends_left_owed},
     Row<CoreCounters>{"presenced_last_seen_failures_total",
                       "Batches of ends that the database did not take.",
                       &CoreCounters::last_seen_failures},
@@ -279,6 +288,9 @@ constexpr std::array kClusterRows{
                          &ClusterCounters::deaths_settled},
     Row<ClusterCounters>{"presenced_sweep_users_total", "Users of dead nodes that were settled.",
                          &ClusterCounters::users_swept},
+    Row<ClusterCounters>{"presenced_sweep_ends_total",
+                         "Ends that dead nodes owed to the database and this one took over.",
+                         &ClusterCounters::ends_taken_over},
     Row<ClusterCounters>{"presenced_record_checks_total",
                          "Partitions looked over for lost records.", &ClusterCounters::checks},
     Row<ClusterCounters>{"presenced_records_stale_total",

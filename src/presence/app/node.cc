@@ -56,7 +56,7 @@ void Node::State::start_drainer() {
     Worker& first = *workers[0];
     if (first.spool) {
         drainer = std::make_unique<SpoolDrainer>(*first.loop, *first.spool, *first.profiles,
-                                                 first.shard->counters);
+                                                 first.shard->counters, &first.shard->owed_ends);
         drainer->start();
     }
 }
@@ -189,6 +189,19 @@ void Node::State::flush_queues() {
     }
 }
 
+bool Node::State::pay_ends() {
+    bool paid = true;
+    for (const auto& worker : workers) {
+        const bool dropped =
+            await_there<bool>(*worker->loop, [&] { return worker->shard->owed_ends.drop(); });
+        const bool queued =
+            ask(*worker->loop, [&] { return worker->shard->last_seen.queued() > 0; });
+        const bool spooled = worker->spool && worker->spool->waiting() > 0;
+        paid = paid && dropped && !queued && !spooled;
+    }
+    return paid;
+}
+
 void Node::drain_and_stop() {
     State& state = *state_;
     if (std::exchange(state.stopped, true)) {
@@ -229,7 +242,8 @@ void Node::drain_and_stop() {
     }
     state.flush_queues();
     if (state.cluster) {
-        await_there<bool>(*state.workers[0]->loop, [&] { return state.cluster->leave(); });
+        const bool owes = !state.pay_ends();
+        await_there<bool>(*state.workers[0]->loop, [&] { return state.cluster->leave(owes); });
     }
     state.tokens->stop();
     state.sender->stop();

@@ -33,8 +33,8 @@ public:
     // On the member's thread.
     [[nodiscard]] Task<bool> start() { return member_->start(); }
     void set_leaving() { member_->set_leaving(); }
+    [[nodiscard]] Task<bool> leave(bool owes) { return member_->leave(owes); }
     [[nodiscard]] Task<bool> look_over() { return member_->look_over(); }
-    [[nodiscard]] Task<bool> leave() { return member_->leave(); }
     [[nodiscard]] const ClusterMember& member() const noexcept { return *member_; }
 
 private:

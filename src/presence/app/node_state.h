@@ -140,6 +140,8 @@ struct Node::State {
     Result<bool> listen();
     void start_demo();
     void flush_queues();
+    /// True: this node owes no end of a presence to the database any more (RULINGS 30).
+    [[nodiscard]] bool pay_ends();
 
     // For metrics, in node_metrics.cc
     /// The answer to a scrape, on `home`.

@@ -25,6 +25,9 @@ public:
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
+    [[nodiscard]] Task<Result<bool>> drop_ends(std::vector<LastSeenRow> written) override {
+        return store_->drop_ends(std::move(written));
+    }
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override {
         return store_->erase(std::move(user));
     }

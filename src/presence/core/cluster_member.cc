@@ -36,11 +36,11 @@ Task<bool> ClusterMember::start() {
     co_return renewed;
 }
 
-Task<bool> ClusterMember::leave() {
+Task<bool> ClusterMember::leave(bool owes) {
     stopped_ = true;
     parts_.scheduler.cancel(timer_);
     const std::vector<HeldUser> left = co_await users_in(std::nullopt);
-    if (!left.empty()) {
+    if (owes || !left.empty()) {
         co_return false;  // The others settle what is in grace, when its time is over.
     }
     Result<bool> forgotten = co_await parts_.registry.forget(self_);

@@ -25,10 +25,11 @@ struct ClusterCounters {
     std::uint64_t renamed = 0;  ///< Woke up after the others had settled its death.
     std::uint64_t deaths_settled = 0;
     std::uint64_t users_swept = 0;
-    std::uint64_t checks = 0;         ///< Partitions looked over for lost records.
-    std::uint64_t records_stale = 0;  ///< Records that were lost, or changed without our knowing.
-    std::uint64_t stores_lost = 0;    ///< Incarnations of the store that ended, fail-overs.
-    std::uint64_t clock_offsets = 0;  ///< Renewals at which the clock was too far off.
+    std::uint64_t ends_taken_over = 0;  ///< That dead nodes owed to the database.
+    std::uint64_t checks = 0;           ///< Partitions looked over for lost records.
+    std::uint64_t records_stale = 0;    ///< Records that were lost, or changed without our knowing.
+    std::uint64_t stores_lost = 0;      ///< Incarnations of the store that ended, fail-overs.
+    std::uint64_t clock_offsets = 0;    ///< Renewals at which the clock was too far off.
 };
 
 /// This node among those that share its session store: it keeps the lease, tells its threads who
@@ -65,8 +66,9 @@ public:
 
     /// From now on the others see that this node is going.
     void set_leaving() { leaving_ = true; }
-    /// Gives the lease back, if no session is left that others would have to settle. No call after.
-    [[nodiscard]] Task<bool> leave();
+    /// Gives the lease back, if nothing is left that others would have to see to: no session, and
+    /// no end that this node `owes` to the database. No call after.
+    [[nodiscard]] Task<bool> leave(bool owes);
 
     [[nodiscard]] NodeId self() const noexcept { return self_; }
     [[nodiscard]] StoreHealth health() const noexcept { return health_; }
@@ -93,6 +95,9 @@ private:
     Detached settle_death(NodeId node, WallTime died_at);
     /// True: nothing of the node is left in the partition, as far as its time has come.
     [[nodiscard]] Task<bool> sweep(NodeId node, WallTime died_at, std::uint32_t partition);
+    /// Makes the ends that `node` owes to the database this node's. False: the store is away.
+    [[nodiscard]] Task<bool> take_ends(NodeId node, std::uint32_t partition);
+    [[nodiscard]] Task<bool> take_ends_once(NodeId node, std::uint32_t partition);
     /// Which node sees to `partition` of a dead one (RULINGS 26).
     [[nodiscard]] NodeId sweeper_of(NodeId dead, std::uint32_t partition) const;
     /// Runs `flow(service, users)` for each thread's share of `users`. True: all said yes.
@@ -134,6 +139,8 @@ private:
     std::map<NodeId, NodeView::Other> others_;
     std::vector<NodeId> live_;  ///< Sorted; this node included.
     std::set<NodeId> settling_;
+    /// Ends may have become this node's there without its hearing of it.
+    std::set<std::uint32_t> unheard_ends_;
     Scheduler::TimerId timer_;
     Scheduler::TimerId unknown_timer_;  ///< While the store is away, until watchers are told.
 };

@@ -12,6 +12,9 @@ namespace {
 
 /// Users of a dead node settled with one read and one write.
 constexpr std::size_t kSweepBatch = 200;
+/// Ends that this node owes in one partition, read again where it has not heard of some: more than
+/// all partitions together hold where a few thousand end while the database is away.
+constexpr std::size_t kOwnEnds = 10'000;
 
 /// splitmix64's finish: spreads what differs in few bits.
 std::uint64_t mix(std::uint64_t value) {
@@ -68,9 +71,8 @@ Detached ClusterMember::settle_death(NodeId node, WallTime died_at) {
         if (sweeper_of(node, partitions) != self_) {
             clean = false;
         } else if (sweeper_of(node, partition) != self_) {
-            Result<std::vector<UserId>> left =
-                co_await parts_.registry.users_of(node, partition, 1);
-            clean = left && left->empty();
+            Result<Leftovers> left = co_await parts_.registry.left_of(node, partition, 1);
+            clean = left && left->users.empty() && left->ends == 0;
         }
     }
     if (clean) {
@@ -80,6 +82,41 @@ Detached ClusterMember::settle_death(NodeId node, WallTime died_at) {
     settling_.erase(node);
 }
 
+Task<bool> ClusterMember::take_ends_once(NodeId node, std::uint32_t partition) {
+    const std::size_t most = node == self_ ? kOwnEnds : kSweepBatch;
+    while (true) {
+        Result<std::vector<LastSeenRow>> rows =
+            co_await parts_.registry.take_ends(node, self_, partition, most);
+        if (!rows) {
+            unheard_ends_.insert(partition);
+            co_return false;
+        }
+        if (rows->empty()) {
+            co_return true;
+        }
+        counters_.ends_taken_over += rows->size();
+        for (LastSeenRow& row : *rows) {
+            Shard& home = parts_.shards.home_of(row.user);
+            home.scheduler.post(
+                [&home, row = std::move(row)]() mutable { home.last_seen.note(std::move(row)); });
+        }
+        if (node == self_) {
+            co_return true;
+        }
+    }
+}
+
+Task<bool> ClusterMember::take_ends(NodeId node, std::uint32_t partition) {
+    if (unheard_ends_.erase(partition) > 0) {
+        const bool heard = co_await take_ends_once(self_, partition);
+        if (!heard) {
+            co_return false;
+        }
+    }
+    const bool taken = co_await take_ends_once(node, partition);
+    co_return taken;
+}
+
 Task<bool> ClusterMember::sweep(NodeId node, WallTime died_at, std::uint32_t partition) {
     Result<bool> entombed = co_await parts_.registry.entomb(node, partition);
     if (!entombed) {
@@ -87,27 +124,27 @@ Task<bool> ClusterMember::sweep(NodeId node, WallTime died_at, std::uint32_t par
     }
     std::vector<UserId> before;
     while (true) {
-        Result<std::vector<UserId>> users =
-            co_await parts_.registry.users_of(node, partition, kSweepBatch);
-        if (!users || *users == before) {
-            co_return users && users->empty();
+        Result<Leftovers> left = co_await parts_.registry.left_of(node, partition, kSweepBatch);
+        if (!left) {
+            co_return false;
         }
-        if (users->empty()) {
-            co_return true;
+        if (left->ends > 0 || unheard_ends_.contains(partition)) {
+            const bool taken = co_await take_ends(node, partition);
+            if (!taken) {
+                co_return false;
+            }
         }
-        before = *users;
-        counters_.users_swept += users->size();
+        if (left->users.empty() || left->users == before) {
+            co_return left->users.empty();
+        }
+        before = left->users;
+        counters_.users_swept += left->users.size();
         const auto flow = [node, died_at](PresenceService& service, std::vector<UserId> share) {
             return service.settle_death(std::move(share), node, died_at);
         };
-        const bool settled = co_await at_homes(std::move(*users), flow);
+        const bool settled = co_await at_homes(std::move(left->users), flow);
         if (!settled) {
             co_return false;
-        }
-        if (before.size() < kSweepBatch) {
-            Result<std::vector<UserId>> left =
-                co_await parts_.registry.users_of(node, partition, 1);
-            co_return left && left->empty();
         }
     }
 }

@@ -74,6 +74,7 @@ struct CoreCounters {
     std::uint64_t last_seen_failures = 0;
     std::uint64_t last_seen_lost = 0;
     std::uint64_t last_seen_spooled = 0;
+    std::uint64_t ends_left_owed = 0;  ///< The database has them, the shared store may keep them.
     std::uint64_t spool_failures = 0;
     std::uint64_t webhooks_noted = 0;
     std::uint64_t webhooks_lost = 0;     ///< Over a limit of the queue or of the outbox.

@@ -91,6 +91,9 @@ Task<bool> LastSeenWriter::save(std::vector<LastSeenRow> rows) {
     Result<bool> saved = co_await store_.save_last_seen(std::move(copy));
     if (saved) {
         counters_.last_seen_written += count;
+        if (owed_ != nullptr) {
+            owed_->written(rows);
+        }
         if (std::exchange(failing_, false)) {
             log::warning("last_seen_written", "the database takes last-seen rows again");
         }

@@ -5,6 +5,7 @@
 #include "presence/core/counters.h"
 #include "presence/core/journal_writer.h"
 #include "presence/core/limits.h"
+#include "presence/core/owed_ends.h"
 #include "presence/ports/last_seen_spool.h"
 #include "presence/ports/profile_store.h"
 
@@ -22,15 +23,17 @@ class LastSeenWriter {
 public:
     /// @param journal  Null: this node keeps none.
     /// @param spool    Null: rows stay in memory while the database is away.
+    /// @param owed     Hears what the database has; null: nobody else needs to know.
     LastSeenWriter(Scheduler& scheduler, ProfileStore& store, const Limits& limits,
                    CoreCounters& counters, JournalSink* journal = nullptr,
-                   LastSeenSpool* spool = nullptr)
+                   LastSeenSpool* spool = nullptr, OwedEnds* owed = nullptr)
         : scheduler_(scheduler),
           store_(store),
           limits_(limits),
           counters_(counters),
           journal_(journal),
-          spool_(spool) {}
+          spool_(spool),
+          owed_(owed) {}
 
     /// @param ended  What the journal is to hear once the row is written.
     void note(LastSeenRow row, std::vector<JournalEntry> ended = {});
@@ -58,6 +61,7 @@ private:
     CoreCounters& counters_;
     JournalSink* journal_;
     LastSeenSpool* spool_;
+    OwedEnds* owed_;
     boost::unordered_flat_map<UserId, Queued, IdHash, IdEqual> queue_;
     std::size_t in_flight_ = 0;
     bool armed_ = false;

@@ -326,8 +326,7 @@ private:
     /// The record that `draft` makes; null where it is the one that stands.
     [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
                                                       rules::Transition& transition) const;
-    void after_commit(User& user, Cause cause, const UserRecordRef& before,
-                      const rules::Transition& transition);
+    void after_commit(User& user, Cause cause, Prepared& next);
     /// Notes sessions that began or changed, and returns those that ended.
     [[nodiscard]] std::vector<JournalEntry> journal_difference(const User& user,
                                                                const UserRecordRef& before);
@@ -351,6 +350,7 @@ private:
         std::shared_ptr<UserRecord> record;
         rules::Transition transition;
         Announcement plan;
+        std::optional<LastSeenRow> ended;  ///< What the database is to have of it.
     };
 
     // Several nodes, in sharing.cc

@@ -99,6 +99,13 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
     if (!next.record) {
         return std::nullopt;
     }
+    const Presence& after = next.record->presence;
+    const bool left =
+        before->presence.own.status != Status::offline && after.own.status == Status::offline;
+    if (next.transition.ended || left) {
+        next.ended = LastSeenRow{user.id, after.last_seen, after.own_version, after.shown_version,
+                                 parts_.clock.wall_now()};
+    }
     next.plan = plan_announcement(user, *next.record, next.transition);
     if (user.untold && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(
@@ -109,7 +116,7 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
 }
 
 Commit PresenceService::commit_of(const UserId& user, const Prepared& next) {
-    return {user, next.before->commit, next.record, kKeepRecord, next.plan.event};
+    return {user, next.before->commit, next.record, kKeepRecord, next.plan.event, next.ended};
 }
 
 void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
@@ -122,7 +129,7 @@ void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
     if (next.plan.event) {
         tell_webhooks(*next.plan.event, next.plan.shown_before);
     }
-    after_commit(user, cause, next.before, next.transition);
+    after_commit(user, cause, next);
     file_user(slot);
 }
 
@@ -234,24 +241,19 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
     co_return true;
 }
 
-void PresenceService::after_commit(User& user, Cause cause, const UserRecordRef& before,
-                                   const rules::Transition& transition) {
-    if (transition.shown_changed) {
+void PresenceService::after_commit(User& user, Cause cause, Prepared& next) {
+    if (next.transition.shown_changed) {
         ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
     }
     const Presence& presence = user.record->presence;
     if (parts_.beats != nullptr) {
-        show_change(user, before->presence.shown);
+        show_change(user, next.before->presence.shown);
     }
-    const bool left =
-        before->presence.own.status != Status::offline && presence.own.status == Status::offline;
-    std::vector<JournalEntry> ended = journal_difference(user, before);
-    if (transition.ended || left) {
+    std::vector<JournalEntry> ended = journal_difference(user, next.before);
+    if (next.ended) {
         // A session stands in the journal until the database has the end of it: a crash between
         // the two would lose when its person was last seen.
-        parts_.last_seen.note({user.id, presence.last_seen, presence.own_version,
-                               presence.shown_version, parts_.clock.wall_now()},
-                              std::move(ended));
+        parts_.last_seen.note(std::move(*next.ended), std::move(ended));
     } else {
         for (JournalEntry& entry : ended) {
             parts_.journal->note(std::move(entry));

@@ -66,8 +66,9 @@ struct Shard {
           profiles(parts.profiles),
           bus(parts.bus),
           cache(parts.clock, parts.profiles, parts.limits, counters),
+          owed_ends(parts.scheduler, parts.sessions, nodes, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal,
-                    parts.spool),
+                    parts.spool, &owed_ends),
           beats(parts.beats == nullptr
                     ? nullptr
                     : std::make_unique<BeatWriter>(parts.scheduler, parts.clock, *parts.beats,
@@ -98,6 +99,7 @@ struct Shard {
     CoreCounters counters;
     NodeView nodes;
     ProfileCache cache;
+    OwedEnds owed_ends;
     LastSeenWriter last_seen;
     std::unique_ptr<BeatWriter> beats;  ///< Null: store.write_every_heartbeat is off.
     PresenceService service;

@@ -60,6 +60,9 @@ Task<bool> SpoolDrainer::write(std::vector<LastSeenRow> rows) {
     Result<bool> saved = co_await store_.save_last_seen(std::move(copy));
     if (saved) {
         counters_.last_seen_written += count;
+        if (owed_ != nullptr) {
+            owed_->written(rows);
+        }
         co_return true;
     }
     if (saved.error().code == ErrorCode::unavailable) {
@@ -71,12 +74,15 @@ Task<bool> SpoolDrainer::write(std::vector<LastSeenRow> rows) {
 }
 
 Task<bool> SpoolDrainer::write_one_by_one(std::vector<LastSeenRow> rows) {
-    for (LastSeenRow& row : rows) {
-        std::vector<LastSeenRow> one;
-        one.push_back(std::move(row));
-        Result<bool> saved = co_await store_.save_last_seen(std::move(one));
+    for (const LastSeenRow& row : rows) {
+        const std::vector<LastSeenRow> one{row};
+        std::vector<LastSeenRow> copy = one;
+        Result<bool> saved = co_await store_.save_last_seen(std::move(copy));
         if (saved) {
             ++counters_.last_seen_written;
+            if (owed_ != nullptr) {
+                owed_->written(one);
+            }
         } else if (saved.error().code == ErrorCode::unavailable) {
             co_return false;
         } else {

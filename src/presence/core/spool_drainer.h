@@ -3,6 +3,7 @@
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
 #include "presence/core/counters.h"
+#include "presence/core/owed_ends.h"
 #include "presence/ports/last_seen_spool.h"
 #include "presence/ports/profile_store.h"
 
@@ -14,9 +15,10 @@ namespace presence {
 /// this one left, and what an outage left. One a process; its thread.
 class SpoolDrainer {
 public:
+    /// @param owed  Hears what the database has; null: nobody else needs to know.
     SpoolDrainer(Scheduler& scheduler, LastSeenSpool& spool, ProfileStore& store,
-                 CoreCounters& counters)
-        : scheduler_(scheduler), spool_(spool), store_(store), counters_(counters) {}
+                 CoreCounters& counters, OwedEnds* owed = nullptr)
+        : scheduler_(scheduler), spool_(spool), store_(store), counters_(counters), owed_(owed) {}
 
     /// Begins to look at the spool once a second.
     void start();
@@ -34,6 +36,7 @@ private:
     LastSeenSpool& spool_;
     ProfileStore& store_;
     CoreCounters& counters_;
+    OwedEnds* owed_;
     bool draining_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include "presence/base/result.h"
 #include "presence/base/task.h"
 #include "presence/base/time.h"
+#include "presence/ports/profile_store.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,12 @@ struct Membership {
     std::vector<NodeFacts> nodes;
 };
 
+/// What a node has in one partition of the store.
+struct Leftovers {
+    std::vector<UserId> users;  ///< Whose records name a session of the node.
+    std::size_t ends = 0;       ///< Ends of presences that it owes to the database.
+};
+
 /// The nodes that share a session store: their leases, and which sessions a dead one left. It keeps
 /// facts; who sweeps what is decided in core/cluster.
 ///
@@ -64,10 +71,16 @@ public:
     /// renewals.
     [[nodiscard]] virtual Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) = 0;
 
-    /// Users of the partition whose record names a session of `node`; at most `limit`, no order.
-    [[nodiscard]] virtual Task<Result<std::vector<UserId>>> users_of(NodeId node,
-                                                                     std::uint32_t partition,
-                                                                     std::size_t limit) = 0;
+    /// What is in the partition of a node: users, at most `limit`, in no order.
+    [[nodiscard]] virtual Task<Result<Leftovers>> left_of(NodeId node, std::uint32_t partition,
+                                                          std::size_t limit) = 0;
+
+    /// Makes ends of presences that `from` owes to the database (Commit::ended) those of `to`, at
+    /// most `limit` of the partition, and returns them. None: nothing is left. With one and the
+    /// same node it only reads.
+    [[nodiscard]] virtual Task<Result<std::vector<LastSeenRow>>> take_ends(NodeId from, NodeId to,
+                                                                           std::uint32_t partition,
+                                                                           std::size_t limit) = 0;
 
     /// Nothing of `node` is left: it is known no more. For a dead one that was settled, and for one
     /// that takes its leave.

@@ -3,8 +3,10 @@
 #include "presence/base/result.h"
 #include "presence/base/task.h"
 #include "presence/model/presence.h"
+#include "presence/ports/profile_store.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,6 +27,9 @@ struct Commit {
     UserRecordRef record;        ///< Its commit counter is larger.
     Millis keep{0};              ///< A record without sessions is dropped that long after this.
     PresenceEventRef event;      ///< Published in the same step; null: nothing is told.
+    /// An end of presence that the database is yet to have. In the same step it takes its place
+    /// among those owed by the node that commits; a node that is alone owes none.
+    std::optional<LastSeenRow> ended{};
 };
 
 /// The shared, fast, forgetful memory of who is attached and what they look like. It keeps
@@ -62,6 +67,10 @@ public:
         }
         co_return outcomes->front();
     }
+
+    /// The database has these, or newer ones: this node owes them no more. What is owed and newer
+    /// stays.
+    [[nodiscard]] virtual Task<Result<bool>> drop_ends(std::vector<LastSeenRow> written) = 0;
 
     /// Removes the record of `user` whatever it holds. For the erasure of a user.
     [[nodiscard]] virtual Task<Result<bool>> erase(UserId user) = 0;

@@ -29,6 +29,9 @@ public:
         std::vector<Commit> commits) override {
         return below_.commit_many(std::move(commits));
     }
+    [[nodiscard]] Task<Result<bool>> drop_ends(std::vector<LastSeenRow> written) override {
+        return below_.drop_ends(std::move(written));
+    }
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override {
         return below_.erase(std::move(user));
     }

@@ -60,13 +60,24 @@ Task<Result<bool>> MemoryRegistry::entomb(NodeId node, std::uint32_t partition) 
     co_return reached;
 }
 
-Task<Result<std::vector<UserId>>> MemoryRegistry::users_of(NodeId node, std::uint32_t partition,
-                                                           std::size_t limit) {
+Task<Result<Leftovers>> MemoryRegistry::left_of(NodeId node, std::uint32_t partition,
+                                                std::size_t limit) {
     Result<bool> reached = co_await reach();
     if (!reached) {
         co_return reached.error();
     }
-    co_return nodes_.sessions_.users_of(node, partition, limit);
+    co_return Leftovers{nodes_.sessions_.users_of(node, partition, limit),
+                        nodes_.sessions_.ends_of(node, partition)};
+}
+
+Task<Result<std::vector<LastSeenRow>>> MemoryRegistry::take_ends(NodeId from, NodeId to,
+                                                                 std::uint32_t partition,
+                                                                 std::size_t limit) {
+    Result<bool> reached = co_await reach();
+    if (!reached) {
+        co_return reached.error();
+    }
+    co_return nodes_.sessions_.take_ends(from, to, partition, limit);
 }
 
 Task<Result<bool>> MemoryRegistry::forget(NodeId node) {

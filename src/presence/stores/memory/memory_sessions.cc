@@ -50,7 +50,7 @@ void MemorySessions::erase(const UserId& user) {
 }
 
 void MemorySessions::entomb(NodeId node, std::uint32_t partition) {
-    const std::lock_guard lock(tombs_mutex_);
+    const std::lock_guard lock(nodes_mutex_);
     tombs_.emplace(node, partition);
     has_tombs_ = true;
 }
@@ -59,8 +59,57 @@ bool MemorySessions::is_entombed(NodeId node, std::uint32_t partition) const {
     if (!has_tombs_) {
         return false;
     }
-    const std::lock_guard lock(tombs_mutex_);
+    const std::lock_guard lock(nodes_mutex_);
     return tombs_.contains({node, partition});
+}
+
+void MemorySessions::owe_end(NodeId node, LastSeenRow row) {
+    const std::lock_guard lock(nodes_mutex_);
+    UserId user = row.user;
+    ends_[node].insert_or_assign(std::move(user), std::move(row));
+}
+
+void MemorySessions::drop_ends(NodeId node, const std::vector<LastSeenRow>& written) {
+    const std::lock_guard lock(nodes_mutex_);
+    std::map<UserId, LastSeenRow>& owed = ends_[node];
+    for (const LastSeenRow& row : written) {
+        const auto found = owed.find(row.user);
+        if (found != owed.end() && found->second.last_seen <= row.last_seen &&
+            found->second.own_version <= row.own_version &&
+            found->second.shown_version <= row.shown_version) {
+            owed.erase(found);
+        }
+    }
+}
+
+std::size_t MemorySessions::ends_of(NodeId node, std::uint32_t partition) const {
+    const std::lock_guard lock(nodes_mutex_);
+    const auto owed = ends_.find(node);
+    return owed == ends_.end()
+               ? 0
+               : static_cast<std::size_t>(std::ranges::count_if(owed->second, [&](const auto& one) {
+                     return partition_of(one.first) == partition;
+                 }));
+}
+
+std::vector<LastSeenRow> MemorySessions::take_ends(NodeId from, NodeId to, std::uint32_t partition,
+                                                   std::size_t limit) {
+    const std::lock_guard lock(nodes_mutex_);
+    std::vector<LastSeenRow> taken;
+    std::erase_if(ends_[from], [&](const auto& one) {
+        if (taken.size() >= limit || partition_of(one.first) != partition) {
+            return false;
+        }
+        taken.push_back(one.second);
+        return from != to;
+    });
+    for (const LastSeenRow& row : taken) {
+        const auto [mine, fresh] = ends_[to].try_emplace(row.user, row);
+        if (!fresh && mine->second.own_version < row.own_version) {
+            mine->second = row;
+        }
+    }
+    return taken;
 }
 
 std::vector<UserId> MemorySessions::users_of(NodeId node, std::uint32_t partition,
@@ -86,8 +135,9 @@ void MemorySessions::lose_all() {
         stripe.entries.clear();
         stripe.deadlines = {};
     }
-    const std::lock_guard lock(tombs_mutex_);
+    const std::lock_guard lock(nodes_mutex_);
     tombs_.clear();
+    ends_.clear();
     has_tombs_ = false;
 }
 
@@ -155,9 +205,15 @@ Task<Result<std::vector<UserRecordRef>>> MemorySessionStore::load(std::vector<Us
 }
 
 CommitOutcome MemorySessionStore::commit_now(Commit commit) {
-    return shared_.is_entombed(node_, MemorySessions::partition_of(commit.user))
-               ? CommitOutcome::fenced
-               : shared_.commit(std::move(commit), bus_);
+    if (shared_.is_entombed(node_, MemorySessions::partition_of(commit.user))) {
+        return CommitOutcome::fenced;
+    }
+    std::optional<LastSeenRow> ended = std::move(commit.ended);
+    const CommitOutcome outcome = shared_.commit(std::move(commit), bus_);
+    if (outcome == CommitOutcome::committed && ended && node_) {
+        shared_.owe_end(node_, std::move(*ended));
+    }
+    return outcome;
 }
 
 Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
@@ -177,6 +233,17 @@ Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
         co_return StoreFaults::error("session store");
     }
     co_return outcomes;
+}
+
+Task<Result<bool>> MemorySessionStore::drop_ends(std::vector<LastSeenRow> written) {
+    if (slow()) {
+        co_await wait_for(*scheduler_, shared_.faults().delay());
+    }
+    if (shared_.faults().unavailable()) {
+        co_return StoreFaults::error("session store");
+    }
+    shared_.drop_ends(node_, written);
+    co_return true;
 }
 
 Task<Result<bool>> MemorySessionStore::erase(UserId user) {

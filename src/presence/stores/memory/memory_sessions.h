@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <queue>
@@ -44,6 +45,12 @@ public:
     [[nodiscard]] static std::uint32_t partition_of(const UserId& user) {
         return static_cast<std::uint32_t>(IdHash{}(user) % kPartitions);
     }
+    /// Ends that nodes owe to the database.
+    void owe_end(NodeId node, LastSeenRow row);
+    void drop_ends(NodeId node, const std::vector<LastSeenRow>& written);
+    [[nodiscard]] std::size_t ends_of(NodeId node, std::uint32_t partition) const;
+    [[nodiscard]] std::vector<LastSeenRow> take_ends(NodeId from, NodeId to,
+                                                     std::uint32_t partition, std::size_t limit);
     void entomb(NodeId node, std::uint32_t partition);
     [[nodiscard]] bool is_entombed(NodeId node, std::uint32_t partition) const;
     /// Looks at every record: meant for tests and simulation.
@@ -95,8 +102,9 @@ private:
     const Clock& clock_;
     std::array<Stripe, kStripes> stripes_;
     StoreFaults faults_;
-    mutable std::mutex tombs_mutex_;
+    mutable std::mutex nodes_mutex_;  ///< Guards what follows.
     std::set<std::pair<NodeId, std::uint32_t>> tombs_;
+    std::map<NodeId, std::map<UserId, LastSeenRow>> ends_;
     std::atomic<bool> has_tombs_ = false;
 };
 
@@ -112,6 +120,7 @@ public:
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
+    [[nodiscard]] Task<Result<bool>> drop_ends(std::vector<LastSeenRow> written) override;
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override;
 
 private:

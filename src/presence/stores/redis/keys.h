@@ -18,6 +18,7 @@ namespace presence::redis {
 ///     pd{p3K}x         channel of the partition: probes, changes of profiles
 ///     pd{p3K}i         incarnation      pd{p3K}n<node>   users whose record names the node
 ///     pd{p3K}t<node>   tombstone        pd:n<node>       channel of one node
+///     pd{p3K}e<node>   ends of presences that the node owes to the database
 ///     pd{p00}l         leases           pd:d             what all nodes agree on
 ///
 /// What follows the letter is the id as it is: names are never taken apart at separators. Any
@@ -57,6 +58,10 @@ public:
     /// Stands where others have settled a node's death: it writes no more there.
     [[nodiscard]] std::string tombstone(std::uint32_t partition, NodeId node) const {
         return heads_[partition] + 't' + name_of(node);
+    }
+    /// Ends of presences that the node owes to the database.
+    [[nodiscard]] std::string ends(std::uint32_t partition, NodeId node) const {
+        return heads_[partition] + 'e' + name_of(node);
     }
     /// Users of the partition whose record names the node.
     [[nodiscard]] std::string index(std::uint32_t partition, NodeId node) const {

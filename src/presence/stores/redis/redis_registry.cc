@@ -1,7 +1,9 @@
 #include "presence/stores/redis/redis_registry.h"
 
 #include "presence/stores/redis/codec.h"
+#include "presence/stores/redis/ends.h"
 #include "presence/stores/redis/questions.h"
+#include "presence/stores/redis/redis_sessions.h"
 #include "presence/stores/redis/scripts.h"
 
 #include <charconv>
@@ -130,30 +132,55 @@ Task<Result<bool>> RedisRegistry::entomb(NodeId node, std::uint32_t partition) {
     co_return true;
 }
 
-Task<Result<std::vector<UserId>>> RedisRegistry::users_of(NodeId node, std::uint32_t partition,
-                                                          std::size_t limit) {
-    std::vector<UserId> users;
+Task<Result<Leftovers>> RedisRegistry::left_of(NodeId node, std::uint32_t partition,
+                                               std::size_t limit) {
+    Leftovers left;
     while (true) {
         Command command;
         command.slot = keys_.slot(partition);
         command.script = &redis::users_script();
         command.repeatable = true;
-        command.arguments = {"1", keys_.index(partition, node), std::to_string(limit),
-                             keys_.record_head(partition)};
+        command.arguments = {"2", keys_.index(partition, node), keys_.ends(partition, node),
+                             std::to_string(limit), keys_.record_head(partition)};
         Result<Reply> answer = co_await client_.call(home_, std::move(command));
         if (!answer) {
             co_return answer.error();
         }
         const ReplyView view = answer->view();
-        const ReplyView found = view.size() == 2 ? view[1] : view;
-        for (std::size_t i = 0; i < found.size() && view.size() == 2; ++i) {
-            users.emplace_back(found[i].text());
+        if (view.size() != 3) {
+            co_return Error{ErrorCode::internal, "the script answered another number", 0, 0};
         }
+        const ReplyView found = view[1];
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            left.users.emplace_back(found[i].text());
+        }
+        left.ends = static_cast<std::size_t>(view[2].integer());
         // Where all that it looked at was gone, there may be more behind.
-        if (!users.empty() || view.size() != 2 || view[0].integer() == 0) {
-            co_return users;
+        if (!left.users.empty() || view[0].integer() == 0) {
+            co_return left;
         }
     }
+}
+
+Task<Result<std::vector<LastSeenRow>>> RedisRegistry::take_ends(NodeId from, NodeId to,
+                                                                std::uint32_t partition,
+                                                                std::size_t limit) {
+    Command command;
+    command.slot = keys_.slot(partition);
+    command.script = &redis::take_ends_script();
+    command.arguments = {"2", keys_.ends(partition, from), keys_.ends(partition, to),
+                         std::to_string(limit),
+                         std::to_string(RedisSessionStore::kIndexStays.count())};
+    Result<Reply> answer = co_await client_.call(home_, std::move(command));
+    if (!answer) {
+        co_return answer.error();
+    }
+    std::vector<LastSeenRow> rows;
+    const ReplyView view = answer->view();
+    for (std::size_t i = 0; i + 1 < view.size(); i += 2) {
+        rows.push_back(redis::decode_end(view[i].text(), view[i + 1].text()));
+    }
+    co_return rows;
 }
 
 Task<Result<bool>> RedisRegistry::forget(NodeId node) {

@@ -31,8 +31,11 @@ public:
     }
     [[nodiscard]] Task<Result<Membership>> renew(NodeLease lease) override;
     [[nodiscard]] Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) override;
-    [[nodiscard]] Task<Result<std::vector<UserId>>> users_of(NodeId node, std::uint32_t partition,
-                                                             std::size_t limit) override;
+    [[nodiscard]] Task<Result<Leftovers>> left_of(NodeId node, std::uint32_t partition,
+                                                  std::size_t limit) override;
+    [[nodiscard]] Task<Result<std::vector<LastSeenRow>>> take_ends(NodeId from, NodeId to,
+                                                                   std::uint32_t partition,
+                                                                   std::size_t limit) override;
     [[nodiscard]] Task<Result<bool>> forget(NodeId node) override;
     [[nodiscard]] Task<Result<std::vector<std::uint64_t>>> commits_of(
         std::vector<UserId> users) override;

@@ -3,6 +3,7 @@
 #include "presence/base/assert.h"
 #include "presence/base/log.h"
 #include "presence/stores/redis/codec.h"
+#include "presence/stores/redis/ends.h"
 #include "presence/stores/redis/questions.h"
 #include "presence/stores/redis/scripts.h"
 
@@ -90,7 +91,8 @@ std::vector<RedisSessionStore::Writing> RedisSessionStore::writings_for(
             Writing& writing = writings.emplace_back();
             writing.command.slot = keys_.slot(partition);
             writing.command.arguments = {"", keys_.tombstone(partition, node_)};
-            writing.values = {keys_.index_head(partition), std::to_string(kIndexStays.count())};
+            writing.values = {keys_.index_head(partition), std::to_string(kIndexStays.count()),
+                              keys_.ends(partition, node_)};
         }
         Writing& writing = writings[found->second];
         const UserRecord& record = *commit.record;
@@ -106,6 +108,8 @@ std::vector<RedisSessionStore::Writing> RedisSessionStore::writings_for(
         writing.values.push_back(commit.user.text);
         writing.values.push_back(commit.event ? keys_.channel(commit.user) : std::string());
         writing.values.push_back(commit.event ? redis::encode(*commit.event) : std::string());
+        writing.values.push_back(commit.ended && node_ ? redis::encode_end(*commit.ended)
+                                                       : std::string());
     }
     for (Writing& writing : writings) {
         std::vector<std::string>& arguments = writing.command.arguments;
@@ -142,6 +146,34 @@ Task<Result<std::vector<CommitOutcome>>> RedisSessionStore::commit_many(
         }
     }
     co_return outcomes;
+}
+
+Task<Result<bool>> RedisSessionStore::drop_ends(std::vector<LastSeenRow> written) {
+    std::map<std::uint32_t, std::size_t> open;  // Partition to the command that still has room.
+    std::vector<Command> commands;
+    for (const LastSeenRow& row : written) {
+        const std::uint32_t partition = keys_.partition_of(row.user);
+        const auto [found, fresh] = open.try_emplace(partition, 0);
+        if (fresh ||
+            commands[found->second].arguments.size() >= 2 * client_.config().keys_at_once) {
+            found->second = commands.size();
+            Command& command = commands.emplace_back();
+            command.slot = keys_.slot(partition);
+            command.script = &redis::drop_ends_script();
+            command.repeatable = true;
+            command.arguments = {"1", keys_.ends(partition, node_)};
+        }
+        std::vector<std::string>& arguments = commands[found->second].arguments;
+        arguments.push_back(row.user.text);
+        arguments.push_back(redis::encode_end(row));
+    }
+    std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
+    for (const Result<Reply>& answer : answers) {
+        if (!answer) {
+            co_return answer.error();
+        }
+    }
+    co_return true;
 }
 
 Task<Result<bool>> RedisSessionStore::erase(UserId user) {

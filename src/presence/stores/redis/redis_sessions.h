@@ -29,6 +29,7 @@ public:
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
+    [[nodiscard]] Task<Result<bool>> drop_ends(std::vector<LastSeenRow> written) override;
     [[nodiscard]] Task<Result<bool>> erase(UserId user) override;
 
 private:

@@ -34,7 +34,7 @@ constexpr const char* kCommit = R"lua(
 local outcomes = {}
 local buried = redis.call('EXISTS', KEYS[1]) == 1
 for i = 2, #KEYS do
-  local key, at = KEYS[i], 2 + 6 * (i - 2)
+  local key, at = KEYS[i], 3 + 7 * (i - 2)
   local expected, record, ttl = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local current, bytes = head(key)
   if buried then
@@ -52,6 +52,10 @@ for i = 2, #KEYS do
       local index = ARGV[1] .. hex(name)
       if not before[name] then redis.call('RPUSH', index, ARGV[at + 4]) end
       redis.call('PEXPIRE', index, ARGV[2])
+    end
+    if ARGV[at + 7] ~= '' then
+      redis.call('HSET', ARGV[3], ARGV[at + 4], ARGV[at + 7])
+      redis.call('PEXPIRE', ARGV[3], ARGV[2])
     end
     if ARGV[at + 5] ~= '' then redis.call('SPUBLISH', ARGV[at + 5], ARGV[at + 6]) end
     outcomes[i - 1] = 1
@@ -87,7 +91,38 @@ for _, user in ipairs(users) do
     redis.call('LREM', KEYS[1], 1, user)
   end
 end
-return { #users, found }
+return { #users, found, redis.call('HLEN', KEYS[2]) }
+)lua";
+
+// One line an end: last seen (0: none), own version, shown version, written at. Numbers below 2^53.
+constexpr const char* kEnds = R"lua(
+local function parts(row)
+  local seen, own, shown = string.match(row or '', '^(%d+) (%d+) (%d+)')
+  return tonumber(seen) or 0, tonumber(own) or 0, tonumber(shown) or 0
+end
+)lua";
+
+constexpr const char* kDropEnds = R"lua(
+for i = 1, #ARGV, 2 do
+  local seen, own, shown = parts(redis.call('HGET', KEYS[1], ARGV[i]))
+  local has_seen, has_own, has_shown = parts(ARGV[i + 1])
+  if seen <= has_seen and own <= has_own and shown <= has_shown then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+  end
+end
+return 1
+)lua";
+
+constexpr const char* kTakeEnds = R"lua(
+local rows = redis.call('HRANDFIELD', KEYS[1], ARGV[1], 'WITHVALUES')
+for i = 1, #rows, 2 do
+  local _, mine = parts(redis.call('HGET', KEYS[2], rows[i]))
+  local _, taken = parts(rows[i + 1])
+  if mine < taken then redis.call('HSET', KEYS[2], rows[i], rows[i + 1]) end
+  if KEYS[1] ~= KEYS[2] then redis.call('HDEL', KEYS[1], rows[i]) end
+end
+if #rows > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+return rows
 )lua";
 
 // One line a node: renewed_at, ttl, leaving, burnt, settled, asserted.
@@ -190,6 +225,16 @@ const Script& heads_script() {
 
 const Script& users_script() {
     static const Script script{std::string(kUsers)};
+    return script;
+}
+
+const Script& drop_ends_script() {
+    static const Script script(std::string(kAllowOom) + kEnds + kDropEnds);
+    return script;
+}
+
+const Script& take_ends_script() {
+    static const Script script(std::string(kAllowOom) + kEnds + kTakeEnds);
     return script;
 }
 

@@ -12,9 +12,9 @@ namespace presence::redis {
 /// the indices of the nodes, and publishes.
 ///
 ///     KEYS  tombstone of the node that commits, records
-///     ARGV  head of the indices' names, their TTL in ms; then for each record: expected counter (8
-///           bytes; empty: no record), record, TTL in ms, user, channel (empty: tell nobody),
-///           message
+///     ARGV  head of the indices' names, their TTL in ms, the ends that the node owes; then for
+///           each record: expected counter (8 bytes; empty: no record), record, TTL in ms, user,
+///           channel (empty: tell nobody), message, end (empty: none)
 ///
 /// One number for each: 1 done, 0 the counter is another, 2 the node is buried.
 [[nodiscard]] const Script& commit_script();
@@ -29,10 +29,17 @@ namespace presence::redis {
 
 /// The first users of an index, without those whose records are gone, which it drops.
 ///
-///     KEYS  index           ARGV  how many, head of the records' names
+///     KEYS  index, ends     ARGV  how many, head of the records' names
 ///
-/// How many it looked at, and the users.
+/// How many it looked at, the users, and how many ends the node owes.
 [[nodiscard]] const Script& users_script();
+
+/// KEYS ends that a node owes; ARGV users, each with the end that the database has. Those that are
+/// not newer go.
+[[nodiscard]] const Script& drop_ends_script();
+/// KEYS ends that one node owes, those of another; ARGV how many, TTL in ms. Moves them there;
+/// users and ends.
+[[nodiscard]] const Script& take_ends_script();
 
 /// Takes or renews a lease.
 ///
