@@ -29,7 +29,7 @@ NodeCluster::NodeCluster(const Parts& parts)
         gateway::Gateway* const gateway = parts.gateways[i];
         parts.store.set_gap_handler(i, [shard, gateway](const PartitionSet& lost) {
             shard->cache.invalidate(lost);  // RULINGS 8
-            shard->watches.look_at_all_again();
+            shard->watches.look_again(lost);
             gateway->look_for_revoked();  // RULINGS 43
         });
     }

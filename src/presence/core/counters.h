@@ -70,6 +70,7 @@ struct CoreCounters {
     std::uint64_t profile_failures = 0;
     std::uint64_t profile_evictions = 0;
     std::uint64_t verdicts_changed = 0;
+    std::uint64_t rules_behind = 0;  ///< Events that knew of newer rules than their watchers' node.
     std::uint64_t last_seen_written = 0;
     std::uint64_t last_seen_failures = 0;
     std::uint64_t last_seen_lost = 0;

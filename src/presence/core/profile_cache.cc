@@ -1,6 +1,7 @@
 #include "presence/core/profile_cache.h"
 
 #include "presence/base/log.h"
+#include "presence/ports/presence_bus.h"
 
 #include <algorithm>
 
@@ -130,6 +131,29 @@ void ProfileCache::invalidate(const UserId& user) {
         ++found->generation;
         found->stale = true;
     }
+}
+
+bool ProfileCache::heard(const UserId& user, std::uint64_t revision) {
+    Entry* const found = find(user);
+    if (found == nullptr || revision <= found->heard || revision == kErased) {
+        return false;
+    }
+    found->heard = revision;
+    const std::uint64_t held = found->profile ? found->profile->revision : 0;
+    if (!found->loaded || found->stale || held >= revision) {
+        return false;
+    }
+    ++found->generation;
+    found->stale = true;
+    return true;
+}
+
+std::uint64_t ProfileCache::revision_of(const UserId& user) {
+    const Entry* const found = find(user);
+    if (found == nullptr) {
+        return 0;
+    }
+    return std::max(found->heard, found->profile ? found->profile->revision : 0);
 }
 
 void ProfileCache::invalidate(const PartitionSet& partitions) {

@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <coroutine>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,12 @@ public:
     [[nodiscard]] Task<std::vector<ProfileAnswer>> get(std::vector<UserId> users);
     [[nodiscard]] Task<ProfileAnswer> get(UserId user);
 
-    /// Copies of `user` older than `revision` are void.
+    /// Copies of `user` are void: the rules have changed.
     void invalidate(const UserId& user);
+    /// Somebody has seen the rules of `user` at `revision`: an older copy is void. True: it was.
+    bool heard(const UserId& user, std::uint64_t revision);
+    /// The newest revision of the user's rules that was read or heard of here; 0: of none.
+    [[nodiscard]] std::uint64_t revision_of(const UserId& user);
     /// The same for all users of `partitions`: word of their changes may have been missed.
     void invalidate(const PartitionSet& partitions);
 
@@ -52,6 +57,7 @@ private:
         std::size_t place = 0;  ///< In ring_.
         ProfileRef profile;
         MonoTime loaded_at;
+        std::uint64_t heard = 0;  ///< Newest revision that somebody has seen.
         std::uint32_t generation = 0;
         bool loaded = false;
         bool stale = false;

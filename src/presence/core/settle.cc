@@ -71,7 +71,7 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
     record->last_sign = after.own.status == Status::offline ? WallTime{} : draft.last_sign;
     record->sessions = std::move(draft.sessions);
     record->commit = before.commit + 1;
-    record->rules_revision = before.rules_revision;
+    record->rules_revision = std::max(before.rules_revision, parts_.profiles.revision_of(user.id));
     record->untold_until = before.untold_until;
     return record;
 }

@@ -69,6 +69,46 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
     return living;
 }
 
+bool SnapshotReader::void_older_rules(const std::vector<UserId>& users,
+                                      const std::vector<UserRecordRef>& records) {
+    bool found = false;
+    for (std::size_t i = 0; i < users.size(); ++i) {
+        if (records[i] && records[i]->rules_revision > 0 &&
+            profiles_.heard(users[i], records[i]->rules_revision)) {
+            found = true;
+        }
+    }
+    return found;
+}
+
+Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
+                         const Subject& subject) const {
+    const ProfileAnswer& rules = subject.rules;
+    Seen seen{subject.user, without_the_dead(subject.record), {}};
+    seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
+    seen.rules_revision = rules.profile ? rules.profile->revision : 0;
+    if (viewer == nullptr) {
+        seen.verdict = rules::verdict_for_back_end();
+    } else if (!(seen.user == *viewer) && (!rules.known || !of_viewer->known)) {
+        seen.verdict = rules::verdict_unread();
+    } else {
+        seen.verdict = rules::judge({seen.user, rules.profile.get()},
+                                    {*viewer, of_viewer->profile.get()}, config_.privacy);
+    }
+    // Whom a viewer may not see is as one who never existed (RULINGS 2), so unreachable as well.
+    const bool sees = seen.verdict.online() || seen.verdict.own();
+    seen.unreachable = (subject.cut_off || !nodes_.knows_all()) && (!seen.record || !sees) &&
+                       !seen.verdict.unread();
+    const auto untouched = [](const ProfileAnswer& answer) {
+        return answer.known && (!answer.profile || answer.profile->revision == 0);
+    };
+    seen.rules_untouched = untouched(rules) && (viewer == nullptr || untouched(*of_viewer));
+    if (!seen.record && !seen.unreachable && rules.profile) {
+        seen.record = record_from(rules.profile);
+    }
+    return seen;
+}
+
 Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewer,
                                                      std::vector<UserId> users) {
     const Timed timed(look_times_);
@@ -76,40 +116,64 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     if (viewer) {
         parties.push_back(*viewer);
     }
-    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(parties));
+    std::vector<UserId> asked = parties;
+    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
     std::vector<UserId> subjects = users;
     Result<Records> found = co_await records_of(std::move(subjects));
     if (!found) {
         co_return found.error();
     }
+    if (void_older_rules(users, found->records)) {
+        profiles = co_await profiles_.get(std::move(parties));
+    }
     std::vector<Seen> seen;
     seen.reserve(users.size());
     for (std::size_t i = 0; i < users.size(); ++i) {
-        const ProfileAnswer& of_subject = profiles[i];
-        Seen one{std::move(users[i]), without_the_dead(std::move(found->records[i])), {}};
-        one.open_to_all =
-            of_subject.known && rules::is_open_to_all(of_subject.profile.get(), config_.privacy);
-        if (!viewer) {
-            one.verdict = rules::verdict_for_back_end();
-        } else if (!(one.user == *viewer) && (!of_subject.known || !profiles.back().known)) {
-            one.verdict = rules::verdict_unread();
-        } else {
-            one.verdict = rules::judge({one.user, of_subject.profile.get()},
-                                       {*viewer, profiles.back().profile.get()}, config_.privacy);
+        seen.push_back(see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
+                           {users[i], found->records[i], profiles[i], found->cut_off}));
+    }
+    co_return seen;
+}
+
+Task<Result<std::vector<std::vector<Seen>>>> SnapshotReader::look_for_all(
+    std::vector<Looking> looks) {
+    std::vector<UserId> users;
+    std::vector<UserId> parties;
+    for (const Looking& one : looks) {
+        users.insert(users.end(), one.users.begin(), one.users.end());
+        parties.push_back(one.viewer);
+    }
+    const auto once_each = [](std::vector<UserId>& ids) {
+        std::ranges::sort(ids);
+        const auto doubles = std::ranges::unique(ids);
+        ids.erase(doubles.begin(), doubles.end());
+    };
+    const auto place_of = [](const std::vector<UserId>& ids, const UserId& id) {
+        return static_cast<std::size_t>(std::ranges::lower_bound(ids, id) - ids.begin());
+    };
+    once_each(users);
+    parties.insert(parties.end(), users.begin(), users.end());
+    once_each(parties);
+    std::vector<UserId> asked = parties;
+    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
+    std::vector<UserId> subjects = users;
+    Result<Records> found = co_await records_of(std::move(subjects));
+    if (!found) {
+        co_return found.error();
+    }
+    if (void_older_rules(users, found->records)) {
+        asked = parties;
+        profiles = co_await profiles_.get(std::move(asked));
+    }
+    std::vector<std::vector<Seen>> seen(looks.size());
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+        const ProfileAnswer& of_viewer = profiles[place_of(parties, looks[i].viewer)];
+        seen[i].reserve(looks[i].users.size());
+        for (const UserId& user : looks[i].users) {
+            seen[i].push_back(see(&looks[i].viewer, &of_viewer,
+                                  {user, found->records[place_of(users, user)],
+                                   profiles[place_of(parties, user)], found->cut_off}));
         }
-        // Whom a viewer may not see is as one who never existed (RULINGS 2), so unreachable as
-        // well.
-        const bool sees = one.verdict.online() || one.verdict.own();
-        one.unreachable = (found->cut_off || !nodes_.knows_all()) && (!one.record || !sees) &&
-                          !one.verdict.unread();
-        const auto untouched = [](const ProfileAnswer& answer) {
-            return answer.known && (!answer.profile || answer.profile->revision == 0);
-        };
-        one.rules_untouched = untouched(of_subject) && (!viewer || untouched(profiles.back()));
-        if (!one.record && !one.unreachable && of_subject.profile) {
-            one.record = record_from(of_subject.profile);
-        }
-        seen.push_back(std::move(one));
     }
     co_return seen;
 }
@@ -118,11 +182,15 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
                                                   std::vector<UserId> users) {
     std::vector<UserId> parties = users;
     parties.insert(parties.end(), viewers.begin(), viewers.end());
-    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(parties));
+    std::vector<UserId> asked = parties;
+    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
     std::vector<UserId> subjects = users;
     Result<Records> found = co_await records_of(std::move(subjects));
     if (!found) {
         co_return found.error();
+    }
+    if (void_older_rules(users, found->records)) {
+        profiles = co_await profiles_.get(std::move(parties));
     }
     Crowd crowd{std::move(found->records), std::vector<rules::VerdictRow>(viewers.size()), false};
     for (const ProfileAnswer& answer : profiles) {

@@ -10,6 +10,7 @@
 #include "presence/ports/session_store.h"
 #include "presence/rules/visibility.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -28,6 +29,7 @@ struct Seen {
     bool open_to_all = false;
     /// Neither side ever set rules, contacts or blocks: the view depends on the version alone.
     bool rules_untouched = false;
+    std::uint64_t rules_revision = 0;  ///< Of the user's rules by which was judged.
     /// The store is away, and the user is none of this node's: nobody here can tell.
     bool unreachable = false;
     Version told{};  ///< With `unreachable`: what the viewer was told last, if it watches.
@@ -51,6 +53,12 @@ struct Crowd {
     bool unread = false;                  ///< Some rules could not be read: look again later.
 };
 
+/// What one of several viewers asks for.
+struct Looking {
+    UserId viewer;
+    std::vector<UserId> users;
+};
+
 /// Reads what viewers ask for: one batch of rules, one batch of records, one verdict each (DESIGN
 /// rules 20, 25). The work is the same whatever the verdicts are. One thread.
 class SnapshotReader {
@@ -72,6 +80,15 @@ public:
     /// @retval ErrorCode::unavailable  The session store does not answer, and is not shared.
     [[nodiscard]] Task<Result<std::vector<Seen>>> look(std::optional<UserId> viewer,
                                                        std::vector<UserId> users);
+
+    /// The same for several viewers, each with users of its own, with one read of rules and one of
+    /// records for all of them together.
+    /// @return  For each of `looks` what `look` would have returned.
+    [[nodiscard]] Task<Result<std::vector<std::vector<Seen>>>> look_for_all(
+        std::vector<Looking> looks);
+
+    /// An event says that the rules of `user` stand at `revision`.
+    void heard(const UserId& user, std::uint64_t revision) { profiles_.heard(user, revision); }
 
     /// All of `viewers` look at all of `users`: one batch of rules, one of records. For one who
     /// looks at themselves the row says nothing.
@@ -103,6 +120,19 @@ private:
         bool cut_off = false;  ///< Null means: not this node's.
     };
     [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
+    /// Reads the rules again of those whose record was written under newer ones (RULINGS 8). False:
+    /// there are none.
+    [[nodiscard]] bool void_older_rules(const std::vector<UserId>& users,
+                                        const std::vector<UserRecordRef>& records);
+    /// One user as one viewer (null: a back end) may see it.
+    struct Subject {
+        const UserId& user;
+        const UserRecordRef& record;
+        const ProfileAnswer& rules;
+        bool cut_off = false;
+    };
+    [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
+                           const Subject& subject) const;
     /// A record of which a part is what a dead node said: as it will be once that is settled.
     [[nodiscard]] UserRecordRef without_the_dead(UserRecordRef record) const;
 };

@@ -70,6 +70,13 @@ void WatchDesk::on_presence(const PresenceEventRef& event) {
     if (subject == nullptr) {
         return;
     }
+    if (event->rules_revision > subject->rules_revision) {
+        // Word of a change of rules was lost, or comes later: nothing goes out by the old ones.
+        reader_.heard(event->user, event->rules_revision);
+        subject->rules_revision = event->rules_revision;
+        ++counters_.rules_behind;
+        reconsider(event->user, {});
+    }
     bool kept = false;
     for (const WatchIndex::EdgeId id : subject->edges) {
         const WatchEdge& edge = index_.edge(id);
@@ -290,6 +297,8 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     const bool was_unknown = std::exchange(edge->unknown, seen.unreachable);
     edge->verdict = seen.verdict;
     edge->dirty = false;
+    WatchIndex::Subject& subject = index_.subject(edge->subject);
+    subject.rules_revision = std::max(subject.rules_revision, seen.rules_revision);
     if (seen.unreachable) {
         release_news(ref);
         return !was_unknown;

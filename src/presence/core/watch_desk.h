@@ -7,6 +7,7 @@
 #include "presence/core/slot_pool.h"
 #include "presence/core/snapshot.h"
 #include "presence/core/watch_index.h"
+#include "presence/model/partition.h"
 #include "presence/ports/presence_bus.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -94,6 +95,9 @@ public:
     /// Looks at every watch again and tells the differences, in paced batches: events may have been
     /// lost, or the store is away and what can be told has changed (DESIGN rule 30).
     void look_at_all_again();
+    /// The same for the watches of users in `lost`, and for all of viewers whose own rules are
+    /// there (RULINGS 16).
+    void look_again(const PartitionSet& lost);
 
     /// Tells a connection that can take news again all that it missed, in one piece.
     Detached catch_up(std::uint32_t connection);
@@ -132,14 +136,19 @@ private:
     [[nodiscard]] static bool is_older(const WatchEdge& edge, const Seen& seen);
     [[nodiscard]] static bool is_news(const WatchEdge& edge, const PresenceEvent& event);
     void mark_dirty(WatchIndex::EdgeId id);
-    /// One look for one connection.
+    /// One connection's part of a look; the edges are held.
     struct Work {
         std::uint32_t connection = 0;
         std::vector<EdgeRef> edges;
-        std::vector<UserId> users;
     };
     [[nodiscard]] Work all_watches_of(std::uint32_t connection);
+    /// Looks at all of it, one batch after the other, each with one read for many connections.
     void in_paced_batches(std::vector<Work> work);
+    Detached look_at_next_batch(std::vector<Work> work);
+    [[nodiscard]] Task<bool> look_at(std::vector<Work>& batch);
+    /// Ends the wait of a connection's edges with what was seen, and tells the differences.
+    void take_all(std::uint32_t connection, std::span<const EdgeRef> edges,
+                  std::vector<Seen>& seen);
     /// With what nobody can tell goes the version that the viewer holds.
     void recall(EdgeRef edge, Seen& seen);
     /// Ends the wait of an edge with what was seen. True: the viewer must be told.

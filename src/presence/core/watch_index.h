@@ -58,6 +58,8 @@ public:
         PresenceEventRef news;  ///< Newest event that some edge still has to deliver or weigh.
         /// What was encoded of `news`, by kind of view; kept here so that it is done once.
         std::unique_ptr<EncodedNews> encoded;
+        /// Newest revision of the user's rules by which an edge was judged (RULINGS 8).
+        std::uint64_t rules_revision = 0;
         bool collected = false;   ///< Its news is among what the next flush delivers.
         bool subscribed = false;  ///< The bus has confirmed it.
     };

@@ -10,9 +10,9 @@
 namespace presence {
 
 namespace {
-/// Edges judged in one turn of the loop after a change of rules, so that beats are not kept
-/// waiting by a celebrity's block.
-constexpr std::size_t kPace = 256;
+/// Edges looked at with one read and judged in one turn of the loop, so that beats are not kept
+/// waiting by a celebrity's block, nor the store by the end of an outage.
+constexpr std::size_t kEdgesAtOnce = 1'000;
 /// After that much the announcement that a record still owed has been made.
 constexpr Millis kAfterUntold{100};
 /// No window is longer, whatever a clock that was set back makes of its end.
@@ -154,12 +154,18 @@ Task<bool> WatchDesk::refresh_now(std::uint32_t connection, std::vector<EdgeRef>
         });
         co_return false;
     }
+    take_all(connection, edges, *seen);
+    co_return true;
+}
+
+void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edges,
+                         std::vector<Seen>& seen) {
     const bool takes = sink_of(connection)->can_take(connection);
     std::vector<const Seen*> news;
     std::vector<UserId> unread;
     std::vector<UserId> older;
     for (std::size_t i = 0; i < edges.size(); ++i) {
-        Seen& one = (*seen)[i];
+        Seen& one = seen[i];
         WatchEdge* const edge = find(edges[i]);
         if (edge == nullptr) {
             continue;
@@ -196,7 +202,6 @@ Task<bool> WatchDesk::refresh_now(std::uint32_t connection, std::vector<EdgeRef>
     if (!unread.empty()) {
         look_again_later(connection, std::move(unread), kRetry);
     }
-    co_return true;
 }
 
 void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
@@ -250,10 +255,9 @@ Task<bool> WatchDesk::catch_up_now(std::uint32_t connection) {
 }
 
 WatchDesk::Work WatchDesk::all_watches_of(std::uint32_t connection) {
-    Work all{connection, {}, {}};
+    Work all{connection, {}};
     for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
         all.edges.push_back(hold(id));
-        all.users.push_back(index_.subject_of(id).user);
     }
     return all;
 }
@@ -266,12 +270,33 @@ void WatchDesk::look_at_all_again() {
     in_paced_batches(std::move(work));
 }
 
+void WatchDesk::look_again(const PartitionSet& lost) {
+    std::vector<Work> work;
+    for (const std::uint32_t connection : index_.connections()) {
+        const UserId* const viewer = viewer_of(connection);
+        if (viewer != nullptr && lost.holds(*viewer)) {
+            work.push_back(all_watches_of(connection));
+            continue;
+        }
+        Work some{connection, {}};
+        for (const WatchIndex::EdgeId id : index_.edges_of(connection)) {
+            if (lost.holds(index_.subject_of(id).user)) {
+                some.edges.push_back(hold(id));
+            }
+        }
+        if (!some.edges.empty()) {
+            work.push_back(std::move(some));
+        }
+    }
+    in_paced_batches(std::move(work));
+}
+
 void WatchDesk::reconsider(const UserId& user, std::span<const std::uint32_t> viewing) {
-    // One look a connection: the watches of this user by others, and all watches by this user.
+    // The watches of this user by others, and all watches by this user.
     std::vector<Work> work;
     if (WatchIndex::Subject* const subject = index_.find(user)) {
         for (const WatchIndex::EdgeId id : subject->edges) {
-            work.push_back({index_.edge(id).connection, {hold(id)}, {user}});
+            work.push_back({index_.edge(id).connection, {hold(id)}});
         }
     }
     in_paced_batches(std::move(work));
@@ -290,17 +315,60 @@ void WatchDesk::reconsider_views(std::span<const std::uint32_t> viewing) {
 }
 
 void WatchDesk::in_paced_batches(std::vector<Work> work) {
-    for (std::size_t i = 0; i < work.size(); i += kPace) {
-        const std::size_t end = std::min(work.size(), i + kPace);
-        std::vector<Work> batch(
-            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(i)),
-            std::make_move_iterator(work.begin() + static_cast<std::ptrdiff_t>(end)));
-        scheduler_.post([this, batch = std::move(batch)]() mutable {
-            for (Work& one : batch) {
-                refresh(one.connection, std::move(one.edges), std::move(one.users));
-            }
-        });
+    if (!work.empty()) {
+        scheduler_.post(
+            [this, work = std::move(work)]() mutable { look_at_next_batch(std::move(work)); });
     }
+}
+
+Detached WatchDesk::look_at_next_batch(std::vector<Work> work) {
+    std::vector<Work> batch;
+    std::size_t edges = 0;
+    while (!work.empty() && (batch.empty() || edges + work.back().edges.size() <= kEdgesAtOnce)) {
+        edges += work.back().edges.size();
+        batch.push_back(std::move(work.back()));
+        work.pop_back();
+    }
+    const bool looked = co_await look_at(batch);
+    if (looked) {
+        in_paced_batches(std::move(work));
+        co_return;
+    }
+    // The edges stay held: their verdicts may be void, and nothing may go out by them.
+    work.insert(work.end(), std::make_move_iterator(batch.begin()),
+                std::make_move_iterator(batch.end()));
+    scheduler_.after(
+        kRetry, [this, work = std::move(work)]() mutable { in_paced_batches(std::move(work)); });
+}
+
+Task<bool> WatchDesk::look_at(std::vector<Work>& batch) {
+    std::vector<Looking> looks;
+    for (Work& work : batch) {
+        std::erase_if(work.edges, [this](EdgeRef edge) { return find(edge) == nullptr; });
+    }
+    std::erase_if(batch, [this](const Work& work) {
+        return work.edges.empty() || viewer_of(work.connection) == nullptr;
+    });
+    for (const Work& work : batch) {
+        Looking& one = looks.emplace_back(Looking{*viewer_of(work.connection), {}});
+        for (const EdgeRef edge : work.edges) {
+            one.users.push_back(index_.subject_of(edge.id).user);
+        }
+    }
+    if (looks.empty()) {
+        co_return true;
+    }
+    Result<std::vector<std::vector<Seen>>> seen = co_await reader_.look_for_all(std::move(looks));
+    if (!seen) {
+        log::warning("watches_not_refreshed", "{}", seen.error().message);
+        co_return false;
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (viewer_of(batch[i].connection) != nullptr) {
+            take_all(batch[i].connection, batch[i].edges, (*seen)[i]);
+        }
+    }
+    co_return true;
 }
 
 }  // namespace presence

@@ -207,12 +207,16 @@ void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen
 }
 
 void Gateway::on_presence(const PresenceEventRef& event) {
+    if (event->rules_revision > 0 && parts_.shard.cache.heard(event->user, event->rules_revision)) {
+        on_profile_changed(event->user, event->rules_revision);  // Word of it was lost (RULINGS 8).
+    }
     parts_.shard.watches.on_presence(event);
     parts_.shard.rooms.on_presence(event);
     parts_.loop.request_batch_end();
 }
 
 void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
+    parts_.shard.cache.heard(user, revision);
     parts_.shard.cache.invalidate(user);
     std::vector<std::uint32_t> viewing;
     const std::vector<SlotId> connections = parts_.shard.service.connections_of(user);

@@ -14,10 +14,13 @@ class LateAnswers final : public SessionStore {
 public:
     LateAnswers(SessionStore& below, Scheduler& scheduler) : below_(below), scheduler_(scheduler) {}
 
+    std::vector<std::vector<UserId>> asked;  ///< What was read, a read each.
+
     void set_lateness(Millis lateness) { lateness_ = lateness; }
 
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(
         std::vector<UserId> users) override {
+        asked.push_back(users);
         Result<std::vector<UserRecordRef>> loaded = co_await below_.load(std::move(users));
         if (lateness_ > Millis{0}) {
             co_await wait_for(scheduler_, lateness_);

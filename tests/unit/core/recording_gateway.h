@@ -245,10 +245,14 @@ public:
     // --- PresenceBus::Receiver
     void on_presence(const PresenceEventRef& event) override {
         events.push_back(event);
+        if (event->rules_revision > 0 && shard_.cache.heard(event->user, event->rules_revision)) {
+            on_profile_changed(event->user, event->rules_revision);
+        }
         shard_.watches.on_presence(event);
         shard_.rooms.on_presence(event);
     }
-    void on_profile_changed(const UserId& user, std::uint64_t) override {
+    void on_profile_changed(const UserId& user, std::uint64_t revision) override {
+        shard_.cache.heard(user, revision);
         shard_.cache.invalidate(user);
         std::vector<std::uint32_t> viewing;
         for (const SlotId id : shard_.service.connections_of(user)) {
