@@ -105,6 +105,11 @@ void write_redis(MetricPage& page, const SharedStore& store) {
     counter("presenced_bus_messages_total", "Messages that came over the bus.", bus.messages);
     counter("presenced_bus_unreadable_total", "Messages that could not be read.", bus.unreadable);
     counter("presenced_bus_not_sent_total", "Messages told within this node only.", bus.not_sent);
+    counter("presenced_bus_taken_told_again_total",
+            "Times that the holder of a session that others took had to be told anew.",
+            bus.taken_again);
+    counter("presenced_bus_taken_lost_total",
+            "Holders that were given up, and have to find out by themselves.", bus.taken_lost);
     counter("presenced_bus_gaps_total", "Partitions that were deaf and are healed.", bus.gaps);
     counter("presenced_bus_shaken_total", "Partitions with a new life or server.", bus.shaken);
     counter("presenced_bus_probes_total", "Probes sent over the bus.", bus.probes_sent);
@@ -123,6 +128,8 @@ void write_postgres(MetricPage& page, const postgres::Database::Counters& counts
     counter("presenced_postgres_refused_total", "Calls over the queue.", counts.refused);
     counter("presenced_postgres_repeated_total", "Transactions run again after a deadlock.",
             counts.repeated);
+    counter("presenced_postgres_put_back_total",
+            "Calls moved to another connection, as theirs was found closed.", counts.put_back);
     counter("presenced_postgres_connects_total", "Connections to PostgreSQL.", counts.connects);
     counter("presenced_postgres_connect_failures_total", "Attempts to connect that failed.",
             counts.connect_failures);
