@@ -202,6 +202,18 @@ bool Node::State::pay_ends() {
     return paid;
 }
 
+/// Only now: until here those who knock are told that this node drains, and not left to wait for
+/// an answer that never comes (DESIGN rule 33).
+void Node::State::stop_listening() {
+    for (const auto& worker : workers) {
+        ask(*worker->loop, [&] {
+            worker->server->stop_accepting();
+            return true;
+        });
+    }
+    listener.reset();
+}
+
 void Node::drain_and_stop() {
     State& state = *state_;
     if (std::exchange(state.stopped, true)) {
@@ -216,10 +228,7 @@ void Node::drain_and_stop() {
     }
     std::size_t connections = 0;
     for (const auto& worker : state.workers) {
-        connections += ask(*worker->loop, [&] {
-            worker->server->stop_accepting();
-            return worker->gateway->connection_count();
-        });
+        connections += ask(*worker->loop, [&] { return worker->gateway->connection_count(); });
     }
     // Two hundred a second is what a neighbour takes in without noticing; the rest of the time is
     // for closes and queues.
@@ -245,6 +254,7 @@ void Node::drain_and_stop() {
         const bool owes = !state.pay_ends();
         await_there<bool>(*state.workers[0]->loop, [&] { return state.cluster->leave(owes); });
     }
+    state.stop_listening();
     state.tokens->stop();
     state.sender->stop();
     state.durable.stop();

@@ -138,6 +138,7 @@ struct Node::State {
     void start_drainer();
     void start_webhooks();
     Result<bool> listen();
+    void stop_listening();
     void start_demo();
     void flush_queues();
     /// True: this node owes no end of a presence to the database any more (RULINGS 30).

@@ -44,6 +44,25 @@ test('FO-082 SIGTERM: not ready, reconnect with spread delays, served until then
   stuck.destroy();
 });
 
+test('FO-082 while it drains, those who knock anew are told so and not left without an answer', async () => {
+  server = await startServer({ set: { 'drain.timeout': '6s' } });
+  const clients = await Promise.all(Array.from({ length: 200 }, () => attach(server, fresh())));
+  server.signal('SIGTERM');
+  await clients[0].next('reconnect', { from: 0 });
+  const knock = (target) => fetch(server.httpUrl + target, { headers: { connection: 'close' }, signal: AbortSignal.timeout(2000) });
+  const ready = await knock('/readyz');
+  assert.equal(ready.status, 503);
+  assert.equal((await ready.json()).status, 'draining');
+  assert.equal((await knock('/healthz')).status, 200);
+  const raw = new RawClient(server);
+  const upgrade = await raw.upgrade();
+  assert.match(upgrade, /^HTTP\/1\.1 503 /);
+  assert.match(upgrade, /\r\nRetry-After: [1-9]\d*\r\n/i);
+  raw.destroy();
+  assert.deepEqual(await server.exited, { code: 0, signal: null });
+  await assert.rejects(knock('/readyz'));
+});
+
 test('FO-082 over a restart, those who return are announced to nobody, and those who do not are offline after the grace', async () => {
   server = await startServer({ set: { 'heartbeat.grace': '4s', 'drain.timeout': '2s' } });
   const stayers = await Promise.all(Array.from({ length: 10 }, () => attach(server, fresh('stayer'))));
