@@ -44,8 +44,10 @@ ProfileCache::Entry& ProfileCache::entry_for(const UserId& user) {
 }
 
 Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
-    // Three rounds: one read, one more where it was overtaken by an invalidation, one to spare.
-    constexpr int kRounds = 3;
+    // A round more is a read that was overtaken by an invalidation. So many in a row come only of a
+    // writer that never rests, and an end there must be.
+    constexpr int kRounds = 20;
+    bool failed = false;
     for (int round = 0; round < kRounds; ++round) {
         std::vector<UserId> to_load;
         const UserId* under_way = nullptr;
@@ -63,12 +65,14 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
         if (!to_load.empty()) {
             const bool answered = co_await load(std::move(to_load));
             if (!answered) {
+                failed = true;
                 break;
             }
         } else if (under_way != nullptr) {
             WaitFor wait{*find(*under_way)};
             const bool answered = co_await wait;
             if (!answered) {
+                failed = true;
                 break;  // Nor would it answer us: waiting in turn would make many waits of one.
             }
             --round;  // What others read costs us no round; they are bounded themselves.
@@ -82,7 +86,7 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
         const Entry* const found = find(user);
         // An old rule stays in force while the database is away, but not one known to be void.
         const bool known = found != nullptr && found->loaded && !found->stale;
-        answers.push_back({known ? found->profile : nullptr, known});
+        answers.push_back({known ? found->profile : nullptr, known, !known && !failed});
     }
     co_return answers;
 }

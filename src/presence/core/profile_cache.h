@@ -22,6 +22,7 @@ namespace presence {
 struct ProfileAnswer {
     ProfileRef profile;
     bool known = false;
+    bool overtaken = false;  ///< Not known only because each read was overtaken by a change.
 };
 
 /// Profiles in memory, each for `ttl` at most, in front of the database. Equal look-ups under way

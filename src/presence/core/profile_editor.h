@@ -21,7 +21,7 @@ public:
     [[nodiscard]] Task<Result<ProfileChange>> revoke(UserId user, WallTime before);
     [[nodiscard]] Task<Result<bool>> erase(UserId user, WallTime at);
 
-    /// What is stored now.
+    /// What is stored now: of a time after the call, also while others change it again and again.
     /// @retval ErrorCode::unavailable  It was never read and the database does not answer.
     [[nodiscard]] Task<Result<ProfileRef>> profile(UserId user);
 

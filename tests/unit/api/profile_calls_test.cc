@@ -84,6 +84,44 @@ TEST_F(ProfileCalls, Fo102AStatusThatIsOverIsNotShown) {
     EXPECT_EQ(call("GET", at("status")).body, R"({"status":"auto"})");
 }
 
+TEST_F(ProfileCalls, ChangesOfOneListAtTheSameTimeAreAllMadeAndAllAnswered) {
+    profiles.faults().set_delay(Millis{10});
+    std::vector<Started<net::HttpResponse>> answers;
+    for (int i = 0; i < 60; ++i) {
+        Sending sending;
+        sending.body = R"({"add":["friend)" + std::to_string(i) + R"("]})";
+        answers.push_back(begin_on(0, "POST", at("contacts"), sending));
+        turn();
+        clock.pass(Millis{1});  // So each commit overtakes the reads behind the ones before.
+    }
+    for (int i = 0; i < 100; ++i) {
+        turn();
+        clock.pass(Millis{5});
+    }
+    for (const Started<net::HttpResponse>& answer : answers) {
+        ASSERT_TRUE(answer->has_value());
+        EXPECT_EQ((*answer)->status, 200) << (*answer)->body_view();
+    }
+    const Reply stored = call("GET", at("contacts"));
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_TRUE(stored.has("\"friend" + std::to_string(i) + "\"")) << i;
+    }
+}
+
+TEST_F(ProfileCalls, AWriterThatNeverRestsTurnsNobodyAway) {
+    profiles.faults().set_delay(Millis{10});
+    Shard& home = home_of("a").shard;
+    const Started<Result<ProfileRef>> asked = start_task(home.editor.profile(UserId("a")));
+    for (int i = 0; i < 100 && !asked->has_value(); ++i) {
+        clock.pass(Millis{5});
+        home.cache.invalidate(UserId("a"));
+        clock.pass(Millis{5});
+        turn();
+    }
+    ASSERT_TRUE(asked->has_value());
+    EXPECT_TRUE((*asked)->has_value());
+}
+
 TEST_F(ProfileCalls, AStatusIsShownOnTheUsersDevices) {
     attach("a");
     Sending sending;

@@ -119,6 +119,42 @@ TEST_F(CacheTest, ALookUpBegunBeforeAnInvalidationIsNeitherUsedNorKept) {
     EXPECT_EQ(counters.profile_loads, 2U);
 }
 
+TEST_F(CacheTest, ALookUpOvertakenAgainAndAgainIsAnsweredByTheFirstReadThatIsNot) {
+    profiles.faults().set_delay(100ms);
+    Started<ProfileAnswer> asked = start_task(cache.get(kAnn));
+    for (int change = 0; change < 10; ++change) {
+        scheduler.advance(50ms);
+        cache.invalidate(kAnn);
+        scheduler.advance(50ms);
+        ASSERT_FALSE(asked->has_value()) << change;
+    }
+    scheduler.advance(100ms);
+    ASSERT_TRUE(asked->has_value());
+    EXPECT_TRUE((*asked)->known);
+    EXPECT_FALSE((*asked)->overtaken);
+    EXPECT_EQ(counters.profile_loads, 11U);
+}
+
+TEST_F(CacheTest, ALookUpOvertakenWithoutEndSaysSoAndIsNotTakenForAnOutage) {
+    profiles.faults().set_delay(100ms);
+    Started<ProfileAnswer> asked = start_task(cache.get(kAnn));
+    for (int change = 0; change < 100 && !asked->has_value(); ++change) {
+        scheduler.advance(50ms);
+        cache.invalidate(kAnn);
+        scheduler.advance(50ms);
+    }
+    ASSERT_TRUE(asked->has_value());
+    EXPECT_FALSE((*asked)->known);
+    EXPECT_TRUE((*asked)->overtaken);
+    EXPECT_EQ(counters.profile_loads, 20U);
+    profiles.set_unavailable(true);
+    Started<ProfileAnswer> in_outage = start_task(cache.get(kAnn));
+    scheduler.advance(100ms);
+    ASSERT_TRUE(in_outage->has_value());
+    EXPECT_FALSE((*in_outage)->known);
+    EXPECT_FALSE((*in_outage)->overtaken);
+}
+
 TEST_F(CacheTest, AfterAnInvalidationTheNextLookReadsAgain) {
     EXPECT_EQ(blocks_of(get(kAnn)), 0U);
     block(kAnn, "x");
