@@ -16,14 +16,31 @@ namespace {
 using presence::app::Config;
 using presence::app::ConfigSources;
 
+/// Exit code of a command line or a configuration that cannot be meant. 1 is: sound, but it cannot
+/// run (a port in use, a folder that cannot be written).
+constexpr int kWrongUse = 2;
+
 int refuse(const presence::Error& error) {
     fmt::print(stderr, "presenced: {}\n", error.message);
-    return 2;
+    return kWrongUse;
+}
+
+/// The configuration, with the files that it names looked into.
+presence::Result<Config> sound_config(ConfigSources& sources) {
+    sources.environment = presence::app::environment_variables();
+    presence::Result<Config> config = presence::app::load_config(sources);
+    if (!config) {
+        return config;
+    }
+    presence::Result<bool> readable = presence::app::check_files(*config);
+    if (!readable) {
+        return readable.error();
+    }
+    return config;
 }
 
 int run_serve(ConfigSources sources) {
-    sources.environment = presence::app::environment_variables();
-    presence::Result<Config> config = presence::app::load_config(sources);
+    presence::Result<Config> config = sound_config(sources);
     if (!config) {
         return refuse(config.error());
     }
@@ -31,8 +48,7 @@ int run_serve(ConfigSources sources) {
 }
 
 int run_check(ConfigSources sources) {
-    sources.environment = presence::app::environment_variables();
-    presence::Result<Config> config = presence::app::load_config(sources);
+    presence::Result<Config> config = sound_config(sources);
     if (!config) {
         return refuse(config.error());
     }
@@ -87,7 +103,11 @@ int main(int argc, char** argv) {
     CLI::App* config = app.add_subcommand("config", "Print all keys with defaults and units");
     CLI::App* version = app.add_subcommand("version", "Print the version");
 
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : kWrongUse;  // --help comes this way too.
+    }
     if (*serve) {
         return run_serve(std::move(sources));
     }

@@ -47,6 +47,11 @@ struct ConfigSources {
 /// Relations between keys. Called by load_config.
 [[nodiscard]] Result<bool> validate(const Config& config);
 
+/// Whether the files that `config` names can be read and hold what they should: all that a start
+/// would refuse, short of opening stores and the port.
+/// @retval ErrorCode::bad_request  The message names the key and the file.
+[[nodiscard]] Result<bool> check_files(const Config& config);
+
 /// `presenced config`: all keys with default, unit and meaning, one line each.
 [[nodiscard]] std::string describe_keys();
 

@@ -3,6 +3,8 @@
 
 #include "presence/app/config.h"
 #include "presence/app/config_fields.h"
+#include "presence/auth/api_keys.h"
+#include "presence/net/server.h"
 #include "presence/stores/postgres/connection.h"
 #include "presence/stores/redis/redis_beat_mirror.h"
 
@@ -129,6 +131,10 @@ Result<bool> check_auth(const Config& config) {
             "auth.secret, auth.public_keys and auth.jwks are all empty: no token could "
             "ever be checked; set one of them, or start with --dev");
     }
+    Result<auth::ApiKeys> keys = auth::ApiKeys::make(node.api_keys);
+    if (!keys) {
+        return keys.error();
+    }
     if (config.dev) {
         Result<bool> loopback = is_loopback(node.listen);
         if (!loopback) {
@@ -152,6 +158,10 @@ Result<bool> validate(const Config& config) {
     if (node.core.presence.idle_after < Millis{1'000}) {
         return wrong_value(fmt::format("presence.idle_after is {}, least is 1s",
                                        show_duration(node.core.presence.idle_after)));
+    }
+    Result<bool> listen = net::Listener::check(node.listen);
+    if (!listen) {
+        return wrong_value("listen: " + listen.error().message);
     }
     Result<bool> auth = check_auth(config);
     if (!auth) {

@@ -53,8 +53,16 @@ ConfigKey scalar(std::string_view name, std::string_view unit, std::string_view 
 }
 
 template <class Access>
-ConfigKey duration(std::string_view name, std::string_view doc, Access access) {
-    return scalar(name, "duration", doc, access, parse_duration, show_duration);
+ConfigKey duration(std::string_view name, std::string_view doc, Access access,
+                   Millis least = Millis{0}) {
+    const auto parse = [least](std::string_view text) -> Result<Millis> {
+        Result<Millis> parsed = parse_duration(text);
+        if (parsed && *parsed < least) {
+            return wrong_value(fmt::format("is too short, least is {}", show_duration(least)));
+        }
+        return parsed;
+    };
+    return scalar(name, "duration", doc, access, parse, show_duration);
 }
 
 template <class Access>
@@ -74,6 +82,20 @@ ConfigKey number(std::string_view name, std::string_view doc, Access access,
 template <class Access>
 ConfigKey real(std::string_view name, std::string_view doc, Access access) {
     return scalar(name, "number", doc, access, parse_real,
+                  [](double value) { return fmt::format("{}", value); });
+}
+
+/// What a bucket holds: with less than one in it nothing could ever be taken.
+template <class Access>
+ConfigKey burst(std::string_view name, std::string_view doc, Access access) {
+    const auto parse = [](std::string_view text) -> Result<double> {
+        Result<double> parsed = parse_real(text);
+        if (parsed && *parsed < 1) {
+            return wrong_value("is too little, least is 1: less would let nothing through");
+        }
+        return parsed;
+    };
+    return scalar(name, "number", doc, access, parse,
                   [](double value) { return fmt::format("{}", value); });
 }
 

@@ -115,8 +115,8 @@ void add_auth_keys(std::vector<ConfigKey>& keys) {
                         PRESENCED_FIELD(node.auth.public_keys)));
     keys.push_back(
         text("auth.jwks", "A JSON Web Key Set: file or URL.", PRESENCED_FIELD(node.auth.jwks)));
-    keys.push_back(duration("auth.jwks_refresh", "How often a URL is fetched anyway.",
-                            PRESENCED_FIELD(node.auth.jwks_refresh)));
+    keys.push_back(duration("auth.jwks_refresh", "How often a URL is fetched anyway, 1m or more.",
+                            PRESENCED_FIELD(node.auth.jwks_refresh), Millis{60'000}));
     keys.push_back(text("auth.issuer", "iss must be this; empty: not checked.",
                         PRESENCED_FIELD(node.auth.issuer)));
     keys.push_back(list("auth.audience", "aud must hold one of these; empty: not checked.",

@@ -6,6 +6,13 @@ namespace presence::app {
 
 namespace {
 
+/// A reader behind a slow link takes nothing for some hundred milliseconds now and then.
+constexpr Millis kLeastSlowReader{1'000};
+/// A round trip around the world, and TLS before it.
+constexpr Millis kLeastHelloTimeout{1'000};
+/// A store in good health may take that long under load.
+constexpr Millis kLeastAttachTimeout{100};
+
 void add_room_limit_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(number("limits.room_members", "Members of a room that are listed.",
                           PRESENCED_FIELD(node.limits.room_members), 1, 10'000));
@@ -18,12 +25,12 @@ void add_room_limit_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(real("limits.joins_per_second", "Joins of one connection.",
                         PRESENCED_FIELD(node.limits.joins_per_second)));
     keys.push_back(
-        real("limits.joins_burst", "The same at once.", PRESENCED_FIELD(node.limits.joins_burst)));
+        burst("limits.joins_burst", "The same at once.", PRESENCED_FIELD(node.limits.joins_burst)));
     keys.push_back(real("limits.room_signals_per_second",
                         "Deliveries of signals of one room by one thread.",
                         PRESENCED_FIELD(node.limits.room_signals_per_second)));
-    keys.push_back(real("limits.room_signals_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.room_signals_burst)));
+    keys.push_back(burst("limits.room_signals_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.room_signals_burst)));
 }
 
 void add_client_limit_keys(std::vector<ConfigKey>& keys) {
@@ -45,28 +52,28 @@ void add_client_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.list_users), 1, 1'000'000));
     keys.push_back(real("limits.messages_per_second", "Messages of one connection.",
                         PRESENCED_FIELD(node.limits.messages_per_second)));
-    keys.push_back(real("limits.messages_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.messages_burst)));
+    keys.push_back(burst("limits.messages_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.messages_burst)));
     keys.push_back(real("limits.status_per_second", "Status changes of one user.",
                         PRESENCED_FIELD(node.limits.status_per_second)));
-    keys.push_back(real("limits.status_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.status_burst)));
+    keys.push_back(burst("limits.status_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.status_burst)));
     keys.push_back(real("limits.signals_per_second", "Signals of one connection.",
                         PRESENCED_FIELD(node.limits.signals_per_second)));
-    keys.push_back(real("limits.signals_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.signals_burst)));
+    keys.push_back(burst("limits.signals_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.signals_burst)));
     keys.push_back(real("limits.lookups_per_second", "Users looked up by one connection.",
                         PRESENCED_FIELD(node.limits.lookups_per_second)));
-    keys.push_back(real("limits.lookups_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.lookups_burst)));
+    keys.push_back(burst("limits.lookups_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.lookups_burst)));
     keys.push_back(real("limits.errors_per_second", "Mistakes of one connection.",
                         PRESENCED_FIELD(node.limits.errors_per_second)));
-    keys.push_back(real("limits.errors_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.errors_burst)));
+    keys.push_back(burst("limits.errors_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.errors_burst)));
     keys.push_back(real("limits.rest_per_second", "REST calls of one user.",
                         PRESENCED_FIELD(node.limits.rest_per_second)));
     keys.push_back(
-        real("limits.rest_burst", "The same at once.", PRESENCED_FIELD(node.limits.rest_burst)));
+        burst("limits.rest_burst", "The same at once.", PRESENCED_FIELD(node.limits.rest_burst)));
 }
 
 void add_connection_limit_keys(std::vector<ConfigKey>& keys) {
@@ -76,24 +83,24 @@ void add_connection_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.readers), 1, 1'000'000));
     keys.push_back(real("limits.accepts_per_second", "New connections of the node.",
                         PRESENCED_FIELD(node.limits.accepts_per_second)));
-    keys.push_back(real("limits.accepts_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.accepts_burst)));
+    keys.push_back(burst("limits.accepts_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.accepts_burst)));
     keys.push_back(real("limits.address_accepts_per_second",
                         "New connections of one address, loopback spared.",
                         PRESENCED_FIELD(node.limits.address_accepts_per_second)));
-    keys.push_back(real("limits.address_accepts_burst", "The same at once.",
-                        PRESENCED_FIELD(node.limits.address_accepts_burst)));
+    keys.push_back(burst("limits.address_accepts_burst", "The same at once.",
+                         PRESENCED_FIELD(node.limits.address_accepts_burst)));
     keys.push_back(number("limits.address_pending", "Connections of an address before hello.",
                           PRESENCED_FIELD(node.limits.address_pending)));
     keys.push_back(number("limits.connections", "Connections of the node.",
                           PRESENCED_FIELD(node.limits.connections)));
     keys.push_back(duration("limits.slow_reader",
                             "A reader that takes nothing that long is closed.",
-                            PRESENCED_FIELD(node.limits.slow_reader)));
+                            PRESENCED_FIELD(node.limits.slow_reader), kLeastSlowReader));
     keys.push_back(duration("limits.hello_timeout", "From the upgrade to hello.",
-                            PRESENCED_FIELD(node.limits.hello_timeout)));
+                            PRESENCED_FIELD(node.limits.hello_timeout), kLeastHelloTimeout));
     keys.push_back(duration("limits.attach_timeout", "An attach waits that long for a store.",
-                            PRESENCED_FIELD(node.limits.attach_timeout)));
+                            PRESENCED_FIELD(node.limits.attach_timeout), kLeastAttachTimeout));
 }
 
 void add_queue_limit_keys(std::vector<ConfigKey>& keys) {

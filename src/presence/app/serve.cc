@@ -42,6 +42,11 @@ void reload(Node& node, const ConfigSources& sources) {
         log::error("reload_refused", "{}", fresh.error().message);
         return;
     }
+    Result<bool> readable = check_files(*fresh);
+    if (!readable) {
+        log::error("reload_refused", "{}", readable.error().message);
+        return;
+    }
     configure_log(*fresh);
     Result<bool> reloaded = node.reload(fresh->node);
     if (!reloaded) {

@@ -148,6 +148,8 @@ public:
     ///                 Port 0 takes a free one.
     /// @retval bad_request  Not an address; `unavailable`: the system refused, with its reason.
     static Result<std::shared_ptr<Listener>> open(std::string_view address);
+    /// What `open` would say of the address itself; opens nothing.
+    [[nodiscard]] static Result<bool> check(std::string_view address);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;

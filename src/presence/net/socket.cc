@@ -120,16 +120,28 @@ std::optional<in_addr> as_v4(const sockaddr_storage& address) {
     return std::nullopt;
 }
 
+Error no_address(std::string_view text) {
+    return {.code = ErrorCode::bad_request,
+            .message = fmt::format("\"{}\" is no address: write 127.0.0.1:8080 or [::1]:8080, "
+                                   "port 0 to 65535",
+                                   text)};
+}
+
 }  // namespace
+
+Result<bool> Listener::check(std::string_view text) {
+    const std::optional<HostAndPort> parts = split(text);
+    if (!parts || !resolve(*parts)) {
+        return no_address(text);
+    }
+    return true;
+}
 
 Result<std::shared_ptr<Listener>> Listener::open(std::string_view text) {
     const std::optional<HostAndPort> parts = split(text);
     std::optional<SocketAddress> address = parts ? resolve(*parts) : std::nullopt;
     if (!address) {
-        return Error{.code = ErrorCode::bad_request,
-                     .message = fmt::format("\"{}\" is no address: write 127.0.0.1:8080 or "
-                                            "[::1]:8080, port 0 to 65535",
-                                            text)};
+        return no_address(text);
     }
     const int fd = open_listening(*address);
     if (fd < 0) {

@@ -73,6 +73,34 @@ describe('configuration', () => {
     assert.ok((await run(['check', '--config', path.join(folder, 'not-there.toml')])).code !== 0);
   });
 
+  test('check refuses what serve refuses short of binding, and both name the key', async () => {
+    const nowhere = path.join(folder, 'nowhere.pem');
+    for (const [set, says] of [
+      ['listen=127.0.0.1', 'listen: "127.0.0.1"'], ['listen=127.0.0.1:99999', 'listen: "127.0.0.1:99999"'],
+      [`auth.jwks=${nowhere}`, `auth.jwks: ${nowhere}`], [`auth.public_keys=${nowhere}`, `auth.public_keys: ${nowhere}`],
+      ['auth.api_keys=sha256:xx', 'auth.api_keys'], ['limits.rest_burst=0.5', 'limits.rest_burst: 0.5'],
+    ]) {
+      for (const command of ['check', 'serve']) {
+        const refused = await run([command, '--dev', '--set', `data_dir=${folder}`, '--set', set]);
+        assert.equal(refused.code, 2, `${command} ${set}`);
+        assert.ok(refused.stderr.includes(says), `${command} ${set}: ${refused.stderr}`);
+      }
+    }
+  });
+
+  test('exit codes: 0, 1 where it cannot run, 2 for a wrong use', async () => {
+    for (const wrong of [[], ['dance'], ['serve', '--sing'], ['token'], ['token', '--user', 'x', '--ttl', 'soon'],
+                         ['check', '--config', path.join(folder, 'not-there.toml')]]) {
+      assert.equal((await run(wrong)).code, 2, wrong.join(' '));
+    }
+    for (const right of [['--help'], ['serve', '--help'], ['version']]) assert.equal((await run(right)).code, 0, right.join(' '));
+    const server = await startServer();
+    try {
+      const second = await run(['serve', '--dev', '--set', `listen=${server.address}`, '--set', `data_dir=${path.join(folder, 'second')}`]);
+      assert.equal(second.code, 1);
+    } finally { await server.dispose(); }
+  });
+
   test('config lists every key with its default, one line each', async () => {
     const { code, stdout } = await run(['config']);
     assert.equal(code, 0);

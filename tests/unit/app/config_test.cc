@@ -143,6 +143,37 @@ TEST_F(ConfigFiles, AValueOutOfItsTypeOrBoundsIsRefusedWithKeyAndValue) {
     EXPECT_THAT(refusal_of({.file = "/nowhere.toml", .dev = true}), HasSubstr("/nowhere.toml"));
 }
 
+TEST_F(ConfigFiles, ABurstThatLetsNothingThroughIsRefused) {
+    std::size_t bursts = 0;
+    for (const ConfigKey& key : config_keys()) {
+        const std::string name(key.name);
+        if (name.ends_with("_burst")) {
+            ++bursts;
+            EXPECT_EQ(refusal({name + "=0.99"}),
+                      name + ": 0.99 is too little, least is 1: less would let nothing through");
+            EXPECT_EQ(refusal({name + "=1"}), "");
+        }
+        if (name.ends_with("_per_second")) {
+            EXPECT_EQ(refusal({name + "=0"}), name + ": 0 is no number above 0");
+            EXPECT_EQ(refusal({name + "=0.01"}), "");
+        }
+    }
+    EXPECT_EQ(bursts, 10U);
+}
+
+TEST_F(ConfigFiles, ATimeTooShortForAnybodyIsRefusedWithTheLeast) {
+    EXPECT_EQ(refusal({"auth.jwks_refresh=59s"}),
+              "auth.jwks_refresh: 59s is too short, least is 1m");
+    EXPECT_EQ(refusal({"auth.jwks_refresh=1m"}), "");
+    EXPECT_EQ(refusal({"limits.attach_timeout=99ms"}),
+              "limits.attach_timeout: 99ms is too short, least is 100ms");
+    EXPECT_EQ(refusal({"limits.attach_timeout=100ms"}), "");
+    for (const std::string key : {"limits.hello_timeout", "limits.slow_reader"}) {
+        EXPECT_EQ(refusal({key + "=999ms"}), key + ": 999ms is too short, least is 1s");
+        EXPECT_EQ(refusal({key + "=1s"}), "");
+    }
+}
+
 TEST_F(ConfigFiles, ProfilesSetTheHeartbeatAndSingleKeysWinOverThem) {
     EXPECT_EQ(with({}).node.core.heartbeat.ttl, Millis{100'000});
     EXPECT_EQ(with({"heartbeat.profile=mobile"}).node.core.heartbeat.ttl, Millis{100'000});
@@ -202,6 +233,47 @@ TEST_F(ConfigFiles, OriginsAreWrittenAsBrowsersSendThem) {
                     HasSubstr("auth.allowed_origins"))
             << wrong;
     }
+}
+
+TEST_F(ConfigFiles, AnAddressThatCannotBeListenedOnIsRefusedBeforeAnyStart) {
+    for (const char* wrong :
+         {"127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:x", ":80", "host.example:80"}) {
+        const std::string refused =
+            refusal_of({.sets = {"auth.secret=0123456789abcdef", std::string("listen=") + wrong}});
+        EXPECT_THAT(refused, HasSubstr("listen: \"" + std::string(wrong) + "\" is no address"));
+    }
+    EXPECT_THAT(refusal({"listen="}), HasSubstr("listen: \"\" is no address"));
+    EXPECT_EQ(refusal_of({.sets = {"auth.secret=0123456789abcdef", "listen=[::]:0"}}), "");
+}
+
+TEST_F(ConfigFiles, AnApiKeyWhoseHashIsNoneIsRefusedBeforeAnyStart) {
+    const std::string good(64, 'a');
+    EXPECT_EQ(refusal({"auth.api_keys=sha256:" + good}), "");
+    EXPECT_EQ(refusal({"auth.api_keys=sha256:xx"}),
+              "auth.api_keys holds a sha256: that is not 64 hexadecimal digits");
+}
+
+TEST_F(ConfigFiles, FilesThatCannotBeReadAreNamedWithTheirKey) {
+    const auto files_of = [](std::vector<std::string> sets) {
+        const Result<bool> checked = check_files(with(std::move(sets)));
+        return checked ? std::string() : checked.error().message;
+    };
+    const std::string empty = file("", "empty.pem");
+    EXPECT_EQ(files_of({}), "");
+    EXPECT_EQ(files_of({"auth.jwks=https://keys.example/jwks.json"}), "");
+    for (const std::string& path : {std::string("/nowhere/a"), empty}) {
+        EXPECT_THAT(files_of({"auth.public_keys=" + path}), HasSubstr("auth.public_keys: " + path));
+        EXPECT_THAT(files_of({"auth.jwks=" + path}), HasSubstr("auth.jwks: " + path));
+        EXPECT_THAT(files_of({"tls.certificate=" + path, "tls.key=" + path}),
+                    HasSubstr("tls.certificate, tls.key: cannot read the TLS certificate " + path));
+    }
+    EXPECT_EQ(
+        files_of(
+            {"auth.jwks=" +
+             file(
+                 R"({"keys":[{"kty":"oct","kid":"1","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"}]})",
+                 "jwks.json")}),
+        "");
 }
 
 TEST_F(ConfigFiles, SecretsMayStandInFilesAndAreInNoMessage) {
