@@ -178,6 +178,13 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
     }
     Result<bool> ended =
         co_await end_elsewhere(entered.slot(), session, Cause::kicked, EndReason::kicked);
+    if (ended && !*ended && !parts_.nodes.alone()) {
+        // Not known here; that it does not exist only the store can tell.
+        Result<UserRecordRef> record = co_await record_of(std::move(id));
+        if (!record) {
+            co_return record.error();
+        }
+    }
     co_return ended;
 }
 

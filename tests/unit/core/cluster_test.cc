@@ -75,6 +75,23 @@ TEST(Cluster, AKickReachesTheNodeThatHoldsTheSession) {
     EXPECT_FALSE(*cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), ann->id)));
 }
 
+TEST(Cluster, AKickThatCannotKnowTheSessionSaysSoAndNotThatThereIsNone) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const SessionId session = ann->id;
+    cluster.set_store(false);
+    cluster.run(3s);
+    const Result<bool> kicked =
+        cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), session));
+    ASSERT_FALSE(kicked.has_value());
+    EXPECT_EQ(kicked.error().code, ErrorCode::unavailable);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+    cluster.set_store(true);
+    cluster.run(5s);
+    EXPECT_TRUE(*cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), session)));
+    EXPECT_FALSE(*cluster.wait(cluster.node(1).shard.service.kick(UserId("ann"), session)));
+}
+
 TEST(Cluster, RevokedAndErasedUsersLoseTheirSessionsOnEveryNode) {
     Cluster cluster(2);
     const auto ann = cluster.connect(cluster.node(0), "ann");
