@@ -30,9 +30,9 @@ Error client_left() {
     return {ErrorCode::unavailable, "the client has left", 0, 0};
 }
 
-Task<Result<bool>> take_place(Shard& home, UserId user, std::size_t users) {
+Task<Result<bool>> take_place(Shard& home, UserId user, std::size_t users, bool stays) {
     Result<bool> looked = home.calls.take_lookups(user, users, home.limits, home.clock.now());
-    if (!looked) {
+    if (!looked || !stays) {
         co_return looked;
     }
     co_return home.places.take(user, home.limits);
@@ -50,12 +50,15 @@ Readers::~Readers() {
     parts_.shard.watches.set_reader_sink(nullptr);
 }
 
-Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
+Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll, bool stays) {
     if (draining_) {
         co_return draining();
     }
-    NodeReaders::Place place = parts_.node_readers.take(parts_.limits.readers);
-    if (!place) {
+    NodeReaders::Place place;
+    if (stays) {
+        place = parts_.node_readers.take(parts_.limits.readers);
+    }
+    if (stays && !place) {
         ++counters_.refused;
         co_return Error{ErrorCode::unavailable, "this node has all the streams it can hold", 5000,
                         0};
@@ -63,22 +66,25 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll) {
     const UserId user = request.claims.user;
     const std::size_t users = request.users.size();
     Shard& home = parts_.shards.home_of(user);
-    Task<Result<bool>> taking =
-        run_there<Result<bool>>(parts_.scheduler, home.scheduler,
-                                [&home, user, users] { return take_place(home, user, users); });
+    Task<Result<bool>> taking = run_there<Result<bool>>(
+        parts_.scheduler, home.scheduler,
+        [&home, user, users, stays] { return take_place(home, user, users, stays); });
     Result<bool> taken = co_await taking;
     if (!taken) {
         co_return taken.error();
     }
     // A poll whose client has only closed its own side is still answered, but never waits.
     if (draining_ || (!is_poll && has_left(request.connection))) {
-        give_back_place(user);
+        if (stays) {
+            give_back_place(user);
+        }
         ++counters_.left_early;
         co_return draining_ ? draining() : client_left();
     }
     const SlotId id = readers_.create();
     Reader& reader = readers_.at(id);
     reader.place = std::move(place);
+    reader.stays = stays;
     reader.connection = request.connection;
     reader.user = user;
     reader.token_issued_at = request.claims.issued_at;
@@ -117,7 +123,7 @@ Task<Result<std::vector<Seen>>> Readers::watch(SlotId id, std::vector<UserId> us
 
 Task<Result<std::string>> Readers::open_stream(ReaderRequest request, std::uint64_t last_id) {
     std::vector<UserId> users = request.users;
-    Result<SlotId> admitted = co_await admit(std::move(request), false);
+    Result<SlotId> admitted = co_await admit(std::move(request), false, true);
     if (!admitted) {
         co_return admitted.error();
     }
@@ -155,7 +161,7 @@ Task<Readers::PollEnd> Readers::wait_for_news(SlotId id, Millis wait) {
 
 Task<Result<PollNews>> Readers::poll(ReaderRequest request, PollCursor held, Millis wait) {
     std::vector<UserId> users = request.users;
-    Result<SlotId> admitted = co_await admit(std::move(request), true);
+    Result<SlotId> admitted = co_await admit(std::move(request), true, wait > Millis{0});
     if (!admitted) {
         co_return admitted.error();
     }
@@ -219,7 +225,9 @@ void Readers::close(SlotId id) {
         by_user_.erase(of_user);
     }
     --(reader.poll ? open_.polls : open_.streams);
-    give_back_place(reader.user);
+    if (reader.stays) {
+        give_back_place(reader.user);
+    }
     readers_.destroy(id);
 }
 

@@ -113,6 +113,7 @@ private:
         MonoTime token_over;  ///< Leeway included; 0: never.
         std::uint64_t last_id = 0;
         std::unique_ptr<Poll> poll;  ///< Null: a stream.
+        bool stays = true;           ///< Counts for the limits: all but polls that do not wait.
         bool begun = false;          ///< It has its snapshot, or waits.
         bool gone = false;           ///< Its client has left; nothing more is sent.
         bool slow_check = false;
@@ -124,7 +125,7 @@ private:
     };
 
     // Coming and going, in readers.cc
-    [[nodiscard]] Task<Result<SlotId>> admit(ReaderRequest request, bool is_poll);
+    [[nodiscard]] Task<Result<SlotId>> admit(ReaderRequest request, bool is_poll, bool stays);
     [[nodiscard]] Task<Result<std::vector<Seen>>> watch(SlotId id, std::vector<UserId> users);
     [[nodiscard]] Task<PollEnd> wait_for_news(SlotId id, Millis wait);
     void close(SlotId id);

@@ -301,6 +301,31 @@ TEST_F(FewStreams, ThatAreRefusedTakeNoPlaceOfTheNode) {
     EXPECT_EQ(node_readers.count(), 2U);
 }
 
+TEST_F(FewStreams, APollThatDoesNotWaitIsAnsweredWhereNoStreamWouldBe) {
+    EXPECT_EQ(stream("ann", "bob", 1).status, 200);
+    EXPECT_EQ(stream("ann", "bob", 2).status, 200);
+    const Reply at_once = answered(poll("ann", "users=bob", 3));
+    EXPECT_EQ(at_once.status, 200);
+    EXPECT_EQ(answered(poll("ann", "users=bob&waitMs=1000", 4)).status, 429);
+    EXPECT_EQ(stream("eve", "bob", 5).status, 200);
+    EXPECT_EQ(stream("eve", "bob", 6).status, 200);  // The node is full.
+    EXPECT_EQ(answered(poll("cid", "users=bob", 7)).status, 200);
+    EXPECT_EQ(answered(poll("cid", "users=bob&waitMs=1000", 8)).status, 503);
+    EXPECT_EQ(places(), 4U);
+    apis[0]->on_request_lost(net::ConnectionId{1});
+    turn();
+    EXPECT_EQ(places(), 3U);
+    const auto waiting = poll(
+        "cid", "users=bob&waitMs=1000&cursor=" + cursor_of(answered(poll("cid", "users=bob", 9))),
+        10);
+    EXPECT_FALSE(waiting->has_value());  // There is room for it again.
+    EXPECT_EQ(places(), 4U);
+    pass(2s);
+    EXPECT_EQ(answered(waiting).status, 200);
+    EXPECT_EQ(places(), 3U);
+    EXPECT_EQ(node_readers.count(), 3U);
+}
+
 // -- The cookie ---------------------------------------------------------------------------------
 
 class StreamCookies : public ReadersWorld {
