@@ -2,6 +2,9 @@
 
 #include "presence/base/utf8.h"
 
+#include <algorithm>
+#include <array>
+
 namespace presence {
 
 namespace {
@@ -17,11 +20,24 @@ bool is_direction_control(char32_t c) {
            (c >= 0x2066 && c <= 0x2069);
 }
 
-/// White space and marks that show nothing (Unicode White_Space, plus zero-width characters).
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+/// White space and marks that show nothing: Unicode White_Space and Default_Ignorable_Code_Point,
+/// with the Hangul fillers, variation selectors and tags among them.
+constexpr std::array<Range, 22> kBlank{{
+    {0x20, 0x20},       {0xA0, 0xA0},       {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
+    {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200D},
+    {0x2028, 0x2029},   {0x202F, 0x202F},   {0x205F, 0x2065}, {0x206A, 0x206F}, {0x3000, 0x3000},
+    {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFF8},
+    {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+}};
+
 bool is_blank(char32_t c) {
-    return c == 0x20 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200D) || c == 0x2028 ||
-           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x2060 || c == 0x3000 || c == 0xFEFF ||
-           c == 0x00AD || c == 0x034F || c == 0x180E;
+    return std::ranges::any_of(
+        kBlank, [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
 }  // namespace

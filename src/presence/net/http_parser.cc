@@ -146,6 +146,10 @@ void HttpParser::bound_body(const MayBeLarge& may_be_large) {
 
 void HttpParser::check_head() {
     const unsigned version = beast_->parser.get().version();
+    if (version == kHttp10) {  // Which knows no upgrade: such a wish is to be ignored (RFC 9110).
+        std::erase_if(request_.headers,
+                      [](const auto& header) { return same_header_name(header.first, "Upgrade"); });
+    }
     const std::size_t hosts = request_.header_count("Host");
     const auto encoding = request_.header("Transfer-Encoding");
     if (version != kHttp10 && version != kHttp11) {

@@ -196,6 +196,26 @@ class Walk {
 public:
     explicit Walk(std::string_view text) : text_(text) {}
 
+    /// How many arrays and objects stand within each other.
+    std::size_t depth() {
+        std::size_t open = 0;
+        std::size_t most = 0;
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '"') {
+                string();
+                continue;
+            }
+            if (c == '{' || c == '[') {
+                most = std::max(most, ++open);
+            } else if (c == '}' || c == ']') {
+                --open;
+            }
+            ++at_;
+        }
+        return most;
+    }
+
     /// Moves to the value of the `index`th member of the object that the text is, and behind it.
     std::pair<std::size_t, std::size_t> member(std::size_t index) {
         space();
@@ -250,6 +270,13 @@ private:
     std::size_t at_ = 0;
 };
 
+/// The parser lets one level too much pass where the innermost is empty. Few texts have so many
+/// brackets that one has to look.
+bool is_too_deep(std::string_view text) {
+    const auto opened = std::ranges::count_if(text, [](char c) { return c == '[' || c == '{'; });
+    return static_cast<std::size_t>(opened) > kJsonDepth && Walk(text).depth() > kJsonDepth;
+}
+
 }  // namespace
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
@@ -267,6 +294,9 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
     }
     if (root.error()) {
         return Error{ErrorCode::bad_request, complaint(root.error())};
+    }
+    if (is_too_deep(text)) {
+        return Error{ErrorCode::bad_request, complaint(simdjson::DEPTH_ERROR)};
     }
     return JsonDocument(text, parsed, root.value_unsafe());
 }

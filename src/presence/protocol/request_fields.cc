@@ -137,15 +137,19 @@ std::vector<UserId> read_users(const JsonFields& fields, std::string_view name, 
     if (!list) {
         return users;
     }
+    // The bound is one of different users; with twice as many named it is no oversight any more.
     const std::size_t given = list->size();
-    if (given > most) {
-        fields.refuse(name, compose("holds ", given, " users, at most ", most),
+    const auto refuse_for_size = [&](std::size_t count) {
+        fields.refuse(name, compose("holds ", count, " users, at most ", most),
                       ErrorCode::limit_exceeded, most);
+    };
+    if (given / 2 > most || (given / 2 == most && given % 2 != 0)) {
+        refuse_for_size(given);
         return users;
     }
     std::unordered_set<std::string_view> seen;
     seen.reserve(given);
-    users.reserve(given);
+    users.reserve(std::min(given, most));
     std::size_t index = 0;
     for (const simdjson::dom::element element : *list) {
         std::string_view text;
@@ -158,6 +162,9 @@ std::vector<UserId> read_users(const JsonFields& fields, std::string_view name, 
             users.emplace_back(text);
         }
         ++index;
+    }
+    if (users.size() > most) {
+        refuse_for_size(users.size());
     }
     return users;
 }

@@ -67,6 +67,18 @@ TEST(Ids, BlankOnesAreRefused) {
     }
 }
 
+TEST(Ids, OnesOfNothingButInvisibleCharactersAreRefused) {
+    for (const char* blank :
+         {"\u061C", "\u115F", "\u1160", "\u2061", "\u2064", "\u206A", "\u206F", "\u3164", "\uFE00",
+          "\uFE0F", "\uFFA0", "\U000E0000", "\U000E0041", "\U000E0FFF", "\u3164\u2061 \uFE0F"}) {
+        EXPECT_EQ(said_of(blank), "is blank") << blank;
+        EXPECT_EQ(said_of("a" + std::string(blank)), "") << blank;
+    }
+    for (const char* shown : {"\u115E", "\u1161", "\u3163", "\u3165", "\uFFA1", "\u2070"}) {
+        EXPECT_EQ(said_of(shown), "") << shown;
+    }
+}
+
 /// FO-071: lookalikes are different people; what shows nothing is nobody.
 TEST(Ids, Fo071LookalikesAreDistinctAndOnlyWhatShowsNothingIsRefused) {
     const std::unordered_set<UserId, IdHash, IdEqual> people{

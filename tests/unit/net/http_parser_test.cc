@@ -81,6 +81,19 @@ TEST(HttpParser, ALargeBodyIsReadOnlyWhereTheHeadIsAllowedOne) {
     EXPECT_EQ(read("/list", "Transfer-Encoding: chunked\r\n\r\n15\r\n"), 413);
 }
 
+TEST(HttpParser, Http10KnowsNoUpgrade) {
+    const std::string rest =
+        "Host: h\r\nupgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    for (const bool old : {true, false}) {
+        HttpParser parser({.head = 8192, .body = 1024});
+        feed_in_steps(parser, std::string("GET / HTTP/1.") + (old ? "0" : "1") + "\r\n" + rest, 7);
+        ASSERT_EQ(parser.state(), State::complete);
+        EXPECT_FALSE(inspect_handshake(parser.request()).has_value());
+        EXPECT_EQ(parser.request().is_upgrade, !old);
+    }
+}
+
 TEST(HttpParser, LeavesTheNextRequestAlone) {
     const std::string_view two =
         "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n";

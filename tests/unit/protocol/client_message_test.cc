@@ -187,6 +187,18 @@ TEST(ClientMessage, Fo065NestingStopsAt32Levels) {
                "1" + std::string(static_cast<std::size_t>(levels - 1), ']') + "}";
     };
     accepted<Bye>(nested(32));
+    const auto empty_inside = [&](int levels, const char* innermost) {
+        // The innermost holds nothing, which the parser does not count.
+        std::string text = nested(levels - 1);
+        return text.replace(text.find('1'), 1, innermost);
+    };
+    for (const char* innermost : {"[]", "{}", "[ \n]"}) {
+        accepted<Bye>(empty_inside(32, innermost));
+        EXPECT_EQ(refused(empty_inside(33, innermost)).message,
+                  "the JSON is nested deeper than 32 levels");
+    }
+    accepted<Bye>(R"({"type":"bye","x":")" + std::string(100, '[') + R"("})");
+    accepted<Bye>(R"({"type":"bye","x":[{})" + repeated(",{}", 100) + "]}");
     EXPECT_EQ(refused(nested(33)).message, "the JSON is nested deeper than 32 levels");
     for (const int levels : {100, 1200, 3000, 60'000}) {
         EXPECT_EQ(refused(nested(levels)).code, ErrorCode::bad_request);
@@ -270,6 +282,15 @@ TEST(ClientMessage, Fo042AListLongerThanItsLimitNamesTheLimit) {
             EXPECT_EQ(error.message,
                       "users: holds " + std::to_string(count) + " users, at most 500");
         }
+        const auto doubled = [&](int count, const std::string& again) {
+            return "{\"type\":\"" + std::string(type) + "\",\"users\":[" + users(count) + again +
+                   "]}";
+        };
+        EXPECT_TRUE(parse(doubled(500, ",\"u0\"")).message.has_value()) << type;
+        EXPECT_TRUE(parse(doubled(500, "," + users(500))).message.has_value()) << type;
+        EXPECT_EQ(refused(doubled(500, "," + users(500) + ",\"u0\"")).message,
+                  "users: holds 1001 users, at most 500");
+        EXPECT_EQ(refused(doubled(501, ",\"u0\"")).message, "users: holds 501 users, at most 500");
     }
     const Error error =
         parse_client_message("{\"type\":\"block\",\"users\":[" + users(4) + "]}", {.list_users = 3})
