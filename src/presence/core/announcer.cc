@@ -151,12 +151,16 @@ void PresenceService::tell_webhooks(const PresenceEvent& event, const Face& befo
         of.doubtful = false;
         return rules::view_for(event.user, &of, rules::verdict_for_public_view(), viewing);
     };
+    Face told = before;
+    if (presence.own.status == Status::offline && !presence.last_seen) {
+        told.custom.reset();  // An erasure: nothing that was stored is told any more.
+    }
     WebhookEvent said;
     said.type = WebhookType::presence_changed;
     said.user = event.user;
     said.at = now;
     said.version = presence.shown_version;
-    said.before = view_of(before);
+    said.before = view_of(told);
     said.after = view_of(presence.shown);
     parts_.webhooks->note(said);
     const bool was_there = before.status != Status::offline;

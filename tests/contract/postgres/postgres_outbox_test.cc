@@ -2,6 +2,9 @@
 
 #include "presence/stores/postgres/postgres_outbox.h"
 
+#include "presence/stores/postgres/postgres_profile_store.h"
+
+#include "contract/erased_events.h"
 #include "contract/postgres/postgres_support.h"
 #include "contract/webhook_outbox_contract.h"
 
@@ -46,6 +49,13 @@ private:
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, WebhookOutboxContract, PostgresAdapter);
+
+TEST(PostgresErasure, TakesTheEventsOfTheUserInTheSameTransaction) {
+    PostgresLife life({.connection = {.url = PostgresServer::shared().create_database()}});
+    PostgresOutbox outbox(life.database(), life.loop());
+    PostgresProfileStore profiles(life.database(), life.loop());
+    expect_an_erasure_to_take_the_events(life, outbox, profiles);
+}
 
 TEST(PostgresOutboxNodes, ManyThatClaimAtOnceGetEachEventOnceAndEachUserInOrder) {
     constexpr int kNodes = 6;

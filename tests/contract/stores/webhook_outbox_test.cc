@@ -3,6 +3,7 @@
 #include "presence/stores/memory/memory_outbox.h"
 #include "presence/stores/sqlite/sqlite_outbox.h"
 
+#include "contract/erased_events.h"
 #include "contract/stores/sqlite_support.h"
 #include "contract/webhook_outbox_contract.h"
 #include "support/virtual_time.h"
@@ -56,6 +57,15 @@ private:
     std::optional<SqliteOutbox> first_;
     std::optional<SqliteOutbox> second_;
 };
+
+TEST(SqliteErasure, TakesTheEventsOfTheUserInTheSameTransaction) {
+    VirtualClock clock;
+    const TemporaryFolder folder;
+    SqliteLife life{{.path = folder.file("test.db")}};
+    SqliteOutbox outbox(life.database(), clock, life.loop());
+    SqliteProfileStore profiles(life.database(), life.loop());
+    expect_an_erasure_to_take_the_events(life, outbox, profiles);
+}
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, WebhookOutboxContract, MemoryAdapter);
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, WebhookOutboxContract, SqliteAdapter);

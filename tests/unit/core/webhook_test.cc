@@ -53,6 +53,30 @@ TEST_F(WebhookTest, ComingAndGoingAreToldWithTheFacesBeforeAndAfter) {
     EXPECT_LT(said()[2].version, said()[3].version);
 }
 
+TEST_F(WebhookTest, OfAnErasedUserTheEndIsToldAndNothingThatWasStored) {
+    const Client ann = world->connect("ann");
+    CustomStatus custom;
+    custom.text = "secret";
+    StatusChange change;
+    change.sets_custom = true;
+    change.custom = std::make_shared<const CustomStatus>(custom);
+    ASSERT_TRUE(world->wait(
+        world->service(kAnn).change_status(kAnn, std::move(change), false, OverRate::refuse)));
+    world->run(5s);
+    ASSERT_NE(said().back().after->custom(), nullptr);
+    ASSERT_TRUE(world->wait(world->service(kAnn).erase(kAnn)));
+    world->run(5s);
+    ASSERT_GE(said().size(), 2U);
+    const WebhookEvent& changed = said()[said().size() - 2];
+    EXPECT_EQ(changed.type, WebhookType::presence_changed);
+    EXPECT_EQ(changed.before->status(), Status::online);
+    EXPECT_EQ(changed.before->custom(), nullptr);
+    EXPECT_EQ(changed.after->status(), Status::offline);
+    EXPECT_EQ(said().back().type, WebhookType::user_offline);
+    EXPECT_FALSE(said().back().last_seen);
+    (void)ann;
+}
+
 TEST_F(WebhookTest, WhatIsTakenBackWithinTheWindowIsNotTold) {
     const Client ann = world->connect("ann");
     world->run(5s);

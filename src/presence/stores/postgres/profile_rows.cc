@@ -249,7 +249,34 @@ void save_last_seen(Connection& connection, std::span<const LastSeenRow> rows) {
     }
 }
 
+namespace {
+
+/// Webhooks that have not arrived tell what the user had set. What stays is the word that an erased
+/// user went offline: the one end without a time.
+void erase_events(Connection& connection, const UserId& user) {
+    connection.run(
+        "DELETE FROM presenced.webhook_events WHERE subject = $1 AND NOT "
+        "(coalesce(body::json->>'type', '') = 'user.offline' "
+        "AND body::json->>'lastSeenAt' IS NULL)",
+        Parameters().text(user.text));
+    connection.run(
+        "DELETE FROM presenced.webhook_batches b WHERE NOT EXISTS "
+        "(SELECT 1 FROM presenced.webhook_events e WHERE e.batch = b.id)");
+    connection.run(
+        "UPDATE presenced.webhook_dead d SET bodies = coalesce((SELECT "
+        "string_agg(line, E'\\n' ORDER BY place) "
+        "FROM regexp_split_to_table(d.bodies, E'\\n') WITH ORDINALITY AS l (line, place) "
+        "WHERE line::json->>'userId' IS DISTINCT FROM $1), '') "
+        "WHERE EXISTS (SELECT 1 FROM regexp_split_to_table(d.bodies, E'\\n') AS l (line) "
+        "WHERE line::json->>'userId' = $1)",
+        Parameters().text(user.text));
+    connection.run("DELETE FROM presenced.webhook_dead WHERE bodies = ''");
+}
+
+}  // namespace
+
 std::vector<UserId> erase(Connection& connection, const UserId& user, WallTime at) {
+    erase_events(connection, user);
     connection.run("DELETE FROM presenced.named_users WHERE owner = $1",
                    Parameters().text(user.text));
     connection.run(

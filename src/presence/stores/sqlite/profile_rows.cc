@@ -3,6 +3,7 @@
 #include "presence/model/words.h"
 #include "presence/stores/sqlite/custom_status_columns.h"
 
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -172,7 +173,39 @@ void save_last_seen(Connection& connection, const LastSeenRow& row) {
     write.run();
 }
 
+namespace {
+
+/// Webhooks that have not arrived tell what the user had set. What stays is the word that an erased
+/// user went offline: the one end without a time.
+void erase_events(Connection& connection, const UserId& user) {
+    constexpr std::array<const char*, 2> kOfUser{
+        "DELETE FROM webhook_events WHERE subject = ?1 AND NOT (json_valid(body) AND "
+        "json_extract(body, '$.type') IS 'user.offline' AND "
+        "json_extract(body, '$.lastSeenAt') IS NULL)",
+        "UPDATE webhook_dead SET bodies = (SELECT coalesce(group_concat(value, char(10)), '') "
+        "FROM (SELECT value FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
+        "WHERE json_extract(value, '$.userId') IS NOT ?1 ORDER BY key)) "
+        "WHERE EXISTS (SELECT 1 FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
+        "WHERE json_extract(value, '$.userId') = ?1)"};
+    for (const char* const sql : kOfUser) {
+        Statement write = connection.use(sql);
+        write.bind(user.text);
+        write.run();
+    }
+    constexpr std::array<const char*, 2> kEmpty{
+        "DELETE FROM webhook_batches WHERE NOT EXISTS "
+        "(SELECT 1 FROM webhook_events WHERE batch = webhook_batches.id)",
+        "DELETE FROM webhook_dead WHERE bodies = ''"};
+    for (const char* const sql : kEmpty) {
+        Statement write = connection.use(sql);
+        write.run();
+    }
+}
+
+}  // namespace
+
 std::vector<UserId> erase(Connection& connection, const UserId& user, WallTime at) {
+    erase_events(connection, user);
     {
         Statement write = connection.use("DELETE FROM named_users WHERE owner = ?");
         write.bind(user.text);
