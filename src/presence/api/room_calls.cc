@@ -2,6 +2,7 @@
 
 #include "presence/api/answers.h"
 #include "presence/api/calls.h"
+#include "presence/api/page_cursor.h"
 #include "presence/api/request_target.h"
 #include "presence/protocol/rest_body.h"
 #include "presence/protocol/server_message.h"
@@ -40,7 +41,9 @@ Result<PageWanted> page_of(const AdmittedCall& call) {
             return Error{ErrorCode::bad_request, "limit must be an integer from 1 to 1000", 0, 0};
         }
     }
-    wanted.after = *cursor;
+    if (*cursor) {
+        wanted.after = decode_page_cursor(**cursor);
+    }
     return wanted;
 }
 
@@ -134,9 +137,9 @@ Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
         fields.count = facts.large ? facts.counted : page.listed;
     }
     const std::vector<std::string_view> members(page.members.begin(), page.members.end());
+    const std::string next = encode_page_cursor(page.last.text);
     co_return json_answer(protocol::encode_room_body(
-        fields, members,
-        page.more ? std::optional<std::string_view>(page.last.text) : std::nullopt));
+        fields, members, page.more ? std::optional<std::string_view>(next) : std::nullopt));
 }
 
 Task<Calls::Answer> Calls::list_rooms(const AdmittedCall& call) const {
@@ -161,9 +164,10 @@ Task<Calls::Answer> Calls::list_rooms(const AdmittedCall& call) const {
     for (const RoomFacts& facts : found.rooms) {
         fields.push_back({facts.room, facts.members, facts.exact, facts.counted});
     }
+    const std::string next =
+        found.more ? encode_page_cursor(found.rooms.back().room.text) : std::string();
     co_return json_answer(protocol::encode_rooms_body(
-        fields,
-        found.more ? std::optional<std::string_view>(found.rooms.back().room.text) : std::nullopt));
+        fields, found.more ? std::optional<std::string_view>(next) : std::nullopt));
 }
 
 }  // namespace presence::api

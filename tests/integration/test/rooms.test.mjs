@@ -324,6 +324,11 @@ describe('REST', () => {
     for (const end of ['c', 'a', 'b']) await w.join(`${prefix}-${end}`);
     const list = (await call(held.server, 'GET', `/v1/rooms?prefix=${prefix}&limit=2`)).json;
     assert.deepEqual(list.rooms.map((one) => [one.room, one.count, one.exact]), [[`${prefix}-a`, 1, true], [`${prefix}-b`, 1, true]]);
+    assert.ok(!list.next.includes(prefix), 'a cursor is opaque');
+    for (const unknown of ['zzz', list.rooms[0].room]) {
+      const all = (await call(held.server, 'GET', `/v1/rooms?prefix=${prefix}&cursor=${encodeURIComponent(unknown)}`)).json;
+      assert.equal(all.rooms[0].room, list.rooms[0].room, 'an unknown cursor gives everything');
+    }
     const rest = (await call(held.server, 'GET', `/v1/rooms?prefix=${prefix}&cursor=${encodeURIComponent(list.next)}`)).json;
     assert.deepEqual([rest.rooms.map((one) => one.room), rest.next], [[`${prefix}-c`], undefined]);
   });
