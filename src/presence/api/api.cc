@@ -209,6 +209,13 @@ Detached Api::State::serve(net::ConnectionId id, net::HttpRequest request) {
     }
 }
 
+void Api::add_headers(const net::HttpRequest& head, net::HttpResponse& answer) const {
+    add_common_headers(answer);
+    if (const std::optional<std::string> origin = welcome_origin(head, state_->parts.origins)) {
+        add_cors_headers(answer, *origin, false, takes_credentials(head.path(), state_->parts));
+    }
+}
+
 Api::Api(const ApiParts& parts) : state_(std::make_unique<State>(parts)) {}
 Api::~Api() = default;
 

@@ -81,6 +81,10 @@ public:
     void on_request_half_closed(net::ConnectionId id);
     void on_drained(net::ConnectionId id);
 
+    /// What all answers carry, and leave for the page that asked to read this one. For answers that
+    /// others make: to a request that was never whole.
+    void add_headers(const net::HttpRequest& head, net::HttpResponse& answer) const;
+
     /// Called about every `kTick`.
     void tick();
     static constexpr Millis kTick{50};

@@ -47,13 +47,15 @@ void FrontDoor::refuse(net::ConnectionId id, int status, const Error& error) {
     server_->respond(id, std::move(response));
 }
 
-net::HttpResponse FrontDoor::on_bad_request(int status, std::string_view why) {
+net::HttpResponse FrontDoor::on_bad_request(const net::HttpRequest& head, int status,
+                                            std::string_view why) {
     const ErrorCode code =
         status == 413 || status == 431 ? ErrorCode::too_large : ErrorCode::bad_request;
     net::HttpResponse response;
     response.status = status;
     response.content_type = "application/json";
     response.body = protocol::encode_error_body({code, std::string(why), 0, 0});
+    parts_.api.add_headers(head, response);
     return response;
 }
 

@@ -46,7 +46,8 @@ public:
         return parts_.api.may_be_large(head);
     }
     void on_request(net::ConnectionId id, net::HttpRequest& request) override;
-    net::HttpResponse on_bad_request(int status, std::string_view why) override;
+    net::HttpResponse on_bad_request(const net::HttpRequest& head, int status,
+                                     std::string_view why) override;
     void on_sign_of_life(net::ConnectionId, net::UserTag tag, net::LifeKind kind) override {
         parts_.gateway.on_sign_of_life(tag, kind);
     }

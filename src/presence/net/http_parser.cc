@@ -69,6 +69,7 @@ std::size_t HttpParser::feed(std::string_view bytes, const MayBeLarge& may_be_la
         used += step;
         if (error && error != http::error::need_more) {
             const int status = status_of(error);
+            keep_origin();
             fail(status, reason_of(status));
             break;
         }
@@ -106,6 +107,18 @@ void HttpParser::fail(int status, std::string_view why) {
     why_ = why;
     state_ = State::failed;
     beast_.reset();
+}
+
+/// The page that asked, of a head that is refused before it was whole: so it may read why.
+void HttpParser::keep_origin() {
+    if (state_ != State::head) {
+        return;
+    }
+    for (const auto& field : beast_->parser.get()) {
+        if (field.name() == http::field::origin) {
+            request_.headers.emplace_back("Origin", std::string(field.value()));
+        }
+    }
 }
 
 /// Takes the head over before the body is read: fields in a trailer must not pass for headers.

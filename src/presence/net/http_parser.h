@@ -55,6 +55,7 @@ public:
 private:
     struct Beast;
     void fail(int status, std::string_view why);
+    void keep_origin();
     void finish_head(const MayBeLarge& may_be_large);
     void check_head();
     void bound_body(const MayBeLarge& may_be_large);

@@ -8,7 +8,7 @@
 
 namespace presence::net {
 
-HttpResponse Handler::on_bad_request(int status, std::string_view why) {
+HttpResponse Handler::on_bad_request(const HttpRequest&, int status, std::string_view why) {
     HttpResponse response;
     response.status = status;
     response.content_type = "text/plain; charset=utf-8";

@@ -105,8 +105,9 @@ public:
     /// may that closed only its own side; far more often it has left: so answer soon. Once each.
     virtual void on_request_half_closed(ConnectionId) {}
 
-    /// Makes the body of an answer that net gives by itself. `why` is for people, in English.
-    virtual HttpResponse on_bad_request(int status, std::string_view why);
+    /// Makes an answer that net gives by itself. `why` is for people, in English.
+    /// @param head  As far as it was read: without a target and headers where it was not whole.
+    virtual HttpResponse on_bad_request(const HttpRequest& head, int status, std::string_view why);
 
     /// A complete frame arrived. Comes before the on_message of the same frame.
     virtual void on_sign_of_life(ConnectionId id, UserTag tag, LifeKind kind) = 0;

@@ -44,7 +44,7 @@ std::size_t Server::State::consume_http(ConnectionId id, std::span<char> unread)
         HttpSide& http = *slot->extras->http;
         used += http.parser.feed({unread.data() + used, unread.size() - used}, may_be_large);
         if (http.parser.state() == HttpParser::State::failed) {
-            refuse_request(id, http.parser.status(), http.parser.why());
+            refuse_request(id, http.parser.request(), http.parser.status(), http.parser.why());
             return unread.size();
         }
         time_request(*slot, id);
@@ -84,7 +84,7 @@ void Server::State::deliver_request(ConnectionId id, std::span<char> rest) {
     clear_deadline(slot);
     request.remote = peer_address(slot.fd);
     if (const auto fault = inspect_handshake(request)) {
-        refuse_request(id, fault->status, fault->why);
+        refuse_request(id, request, fault->status, fault->why);
         return;
     }
     http.is_upgrade = request.is_upgrade;
@@ -99,9 +99,10 @@ void Server::State::deliver_request(ConnectionId id, std::span<char> rest) {
 }
 
 /// An answer that net gives by itself; the connection ends with it.
-void Server::State::refuse_request(ConnectionId id, int status, std::string_view why) {
+void Server::State::refuse_request(ConnectionId id, const HttpRequest& head, int status,
+                                   std::string_view why) {
     ++counters.http_refused;
-    HttpResponse response = handler.on_bad_request(status, why);
+    HttpResponse response = handler.on_bad_request(head, status, why);
     if (status == 426) {
         response.headers.emplace_back("Sec-WebSocket-Version", "13");
     }

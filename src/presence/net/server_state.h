@@ -62,7 +62,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     std::size_t consume_http(ConnectionId id, std::span<char> unread);
     void time_request(Slot& slot, ConnectionId id);
     void deliver_request(ConnectionId id, std::span<char> rest);
-    void refuse_request(ConnectionId id, int status, std::string_view why);
+    void refuse_request(ConnectionId id, const HttpRequest& head, int status, std::string_view why);
     void answer(ConnectionId id, HttpResponse response);
     void after_answer(ConnectionId id);
     void start_stream(ConnectionId id, const HttpResponse& head);

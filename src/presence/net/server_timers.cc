@@ -74,7 +74,8 @@ void Server::State::fire(ConnectionId id, Deadline kind) {
         case Deadline::http_body:
             ++counters.http_timeouts;
             if (slot.extras->http->parser.has_begun()) {
-                refuse_request(id, 408, "the request took too long to arrive");
+                refuse_request(id, slot.extras->http->parser.request(), 408,
+                               "the request took too long to arrive");
             } else {
                 destroy(id);
             }

@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace presence::net {
 namespace {
@@ -91,6 +93,23 @@ TEST(HttpParser, Http10KnowsNoUpgrade) {
         ASSERT_EQ(parser.state(), State::complete);
         EXPECT_FALSE(inspect_handshake(parser.request()).has_value());
         EXPECT_EQ(parser.request().is_upgrade, !old);
+    }
+}
+
+TEST(HttpParser, OfAHeadThatIsRefusedTheOriginIsKnownAsFarAsItCame) {
+    const std::string origin = "Origin: https://a.example\r\n";
+    const std::string post = "POST / HTTP/1.1\r\nHost: h\r\n" + origin;
+    for (const auto& [bytes, status] : std::vector<std::pair<std::string, int>>{
+             {post + "Content-Length: 5000\r\n\r\n", 413},
+             {post + "X: " + std::string(9'000, 'x') + "\r\n\r\n", 431},
+             {post + "Transfer-Encoding: gzip\r\n\r\n", 501},
+             {"POST / HTTP/1.1\r\n" + origin + "\r\n", 400}}) {
+        HttpParser parser({.head = 8192, .body = 1024});
+        feed_in_steps(parser, bytes, bytes.size());
+        ASSERT_EQ(parser.state(), State::failed);
+        EXPECT_EQ(parser.status(), status);
+        EXPECT_EQ(parser.request().header_count("Origin"), 1U) << status;
+        EXPECT_EQ(parser.request().header("Origin"), "https://a.example") << status;
     }
 }
 
