@@ -46,6 +46,20 @@ describe('who may call what', () => {
   });
 });
 
+test('a request that is refused before it is whole is answered as all others are', async () => {
+  for (const [rest, status] of [['Content-Length: 90000000\r\n\r\n', 413], [`X: ${'x'.repeat(70_000)}\r\n\r\n`, 431],
+                                ['Transfer-Encoding: gzip\r\n\r\n', 501]]) {
+    const raw = new RawClient(held.server);
+    await raw.connected;
+    await raw.write(`POST /v1/presence/query HTTP/1.1\r\nHost: test\r\nOrigin: https://a.example\r\n${rest}`);
+    const head = await raw.head();
+    assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `));
+    assert.match(head, /\r\nCache-Control: no-store\r\n/i);
+    assert.match(head, /\r\nAccess-Control-Allow-Origin: https:\/\/a\.example\r\n/i, String(status));
+    raw.destroy();
+  }
+});
+
 describe('presence', () => {
   test('of one and of many, in order, duplicates once', async () => {
     const a = await attach(held.server, fresh());
