@@ -221,7 +221,8 @@ Detached RoomDesk::refresh_self(UserId user) {
 
 Result<bool> RoomDesk::fits(const RoomJoin& join) const {
     std::vector<RoomId> rooms = stays_.rooms_of(join.user, join.session);
-    if (const auto heard = by_connection_.find(join.connection); heard != by_connection_.end()) {
+    if (const auto heard = by_connection_.find(join.connection.slot);
+        heard != by_connection_.end()) {
         for (const Replica& replica : heard->second) {
             rooms.push_back(replica->room());
         }
@@ -248,7 +249,7 @@ void RoomDesk::undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& 
         } else {
             leave_now(join.user, join.room, join.session);
         }
-    } else if (join.observe && before) {
+    } else if (join.observe && before && still_there(join)) {
         (void)stays_.add(join.user, join.room, *before);
         report(join.user, join.room);
     }
@@ -280,7 +281,7 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
         co_return up.error();
     }
     RoomViewer viewer;
-    viewer.connection = join.connection;
+    viewer.connection = join.connection.slot;
     viewer.user = join.user;
     const std::uint64_t epoch = rules_epoch_;
     const std::uint64_t additions = pin->additions();
@@ -292,23 +293,22 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
             co_return looked.error();
         }
     }
-    const UserId* const still = sink_ != nullptr ? sink_->viewer_of(join.connection) : nullptr;
-    if (still == nullptr || !(*still == join.user)) {
+    if (!still_there(join)) {
         co_return session_over();
     }
-    stop_hearing(join.connection, join.room);
+    stop_hearing(join.connection.slot, join.room);
     RoomReplica& replica = *pin;
     RoomViewer& placed = replica.add_viewer(std::move(viewer));
     if (join.hears) {
-        by_connection_[join.connection].push_back(pin.replica());
+        by_connection_[join.connection.slot].push_back(pin.replica());
         if (epoch != rules_epoch_ || additions != replica.additions()) {
-            judge_again(pin.replica(), join.connection);
+            judge_again(pin.replica(), join.connection.slot);
         }
     }
     send_whole(replica, placed, join.request,
                replica.large() ? std::optional(counted) : std::nullopt);
     if (!join.hears) {
-        replica.remove_viewer(join.connection);
+        replica.remove_viewer(join.connection.slot);
     }
     co_return true;
 }

@@ -14,6 +14,7 @@
 #include "presence/core/room_stays.h"
 #include "presence/core/room_subjects.h"
 #include "presence/core/room_subscriptions.h"
+#include "presence/core/slot_pool.h"
 #include "presence/core/snapshot.h"
 #include "presence/core/watch_desk.h"
 #include "presence/ports/presence_bus.h"
@@ -63,8 +64,8 @@ using RoomFrames = std::vector<std::shared_ptr<const std::string>>;
 class RoomSink {
 public:
     virtual ~RoomSink() = default;
-    /// Whose connection it is; null if it is gone.
-    [[nodiscard]] virtual const UserId* viewer_of(std::uint32_t connection) = 0;
+    /// Whether it is still that connection, and no later one in its place.
+    [[nodiscard]] virtual bool is_open(SlotId connection) = 0;
     /// False: it does not read, or asked for nothing now.
     [[nodiscard]] virtual bool can_take(std::uint32_t connection) = 0;
     virtual void deliver_room(std::uint32_t connection, const RoomNews& news,
@@ -75,7 +76,7 @@ public:
 
 /// A request to join, PROTOCOL.md section 1.
 struct RoomJoin {
-    std::uint32_t connection = 0;
+    SlotId connection;
     SessionId session;
     UserId user;
     RoomId room;
@@ -216,6 +217,10 @@ private:
     Detached settle_in(UserId user);
     [[nodiscard]] std::optional<RoomMember> member_of(const UserId& user, const RoomId& room) const;
     [[nodiscard]] Result<bool> fits(const RoomJoin& join) const;
+    /// The connection that asked has not ended, as it does with its session.
+    [[nodiscard]] bool still_there(const RoomJoin& join) const {
+        return sink_ != nullptr && sink_->is_open(join.connection);
+    }
     void undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& before);
     [[nodiscard]] Task<Result<RoomPicture>> ask_keeper(RoomId room,
                                                        std::optional<RoomMember> member,

@@ -138,6 +138,11 @@ const UserId* Gateway::viewer_of(std::uint32_t slot) {
                : nullptr;
 }
 
+bool Gateway::is_open(SlotId id) {
+    const ClientConnection* const connection = connections_.find(id);
+    return connection != nullptr && connection->stage == ClientConnection::Stage::open;
+}
+
 bool Gateway::can_take(std::uint32_t slot) {
     const auto [connection, id] = connections_.in(slot);
     return connection != nullptr && connection->stage == ClientConnection::Stage::open &&

@@ -114,6 +114,7 @@ public:
 
     // -- WatchSink ------------------------------------------------------------------------------
     const UserId* viewer_of(std::uint32_t connection) override;
+    bool is_open(SlotId connection) override;
     bool can_take(std::uint32_t connection) override;
     void deliver_news(std::uint32_t connection, std::span<WatchIndex::Subject* const> subjects,
                       std::span<const Verdict> verdicts) override;

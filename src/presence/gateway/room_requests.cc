@@ -39,7 +39,7 @@ Task<bool> Gateway::on_join(SlotId id, RequestId request, protocol::Join join) {
         co_return false;  // It is being closed.
     }
     RoomJoin wanted{
-        id.slot,      *session,     connection.user, std::move(join.room), std::move(join.meta),
+        id,           *session,     connection.user, std::move(join.room), std::move(join.meta),
         join.observe, join.updates, request};
     Task<Result<bool>> joining = parts_.shard.rooms.join(std::move(wanted));
     Result<bool> joined = co_await joining;

@@ -183,6 +183,10 @@ public:
     }
 
     // --- RoomSink
+    bool is_open(SlotId id) override {
+        const Connection* const connection = connections_.find(id);
+        return connection != nullptr && connection->open;
+    }
     void deliver_room(std::uint32_t slot, const RoomNews& news, RoomFrames& frames) override {
         const auto [connection, id] = connections_.in(slot);
         PRESENCE_ASSERT(connection != nullptr && connection->open);

@@ -319,7 +319,7 @@ public:
     Result<ToldRoom> try_join(const Client& client, const char* room, const Joining& how = {}) {
         const std::size_t before = connection(client).rooms.size();
         Result<bool> joined = wait(
-            rooms(client).join({client->connection.slot, client->id, client->user, RoomId(room),
+            rooms(client).join({client->connection, client->id, client->user, RoomId(room),
                                 how.meta, how.observe, how.hears, ++room_requests_}));
         if (!joined) {
             return joined.error();
