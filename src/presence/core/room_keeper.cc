@@ -45,6 +45,7 @@ Result<RoomKeeper::Kept*> RoomKeeper::open(const RoomId& room) {
         made->listens_until = parts_.clock.now() + kListen;
         parts_.scheduler.after(kListen, [this, room] { begin_telling(room); });
     }
+    made->sequence = std::max(floor_, static_cast<std::uint64_t>(parts_.clock.wall_now().ms()));
     begin(room);
     return made.get();
 }
@@ -63,6 +64,7 @@ Detached RoomKeeper::begin(RoomId room) {
 void RoomKeeper::close_if_idle(Kept& kept) {
     if (kept.own.empty() && kept.holders == 0 && !owes(kept)) {
         const RoomId room = kept.room;
+        floor_ = std::max(floor_, kept.sequence);
         rooms_.erase(room);
         parts_.subscriptions.drop(room);
     }
@@ -264,6 +266,11 @@ RoomStatementRef RoomKeeper::recent_changes(const Kept& kept) const {
     return statement;
 }
 
+/// Nobody holds anything of this node that a difference could build upon.
+bool RoomKeeper::begins_anew(const Kept& kept) const {
+    return !kept.last || kept.last->node != parts_.nodes.self || kept.last->members == 0;
+}
+
 void RoomKeeper::publish(const RoomId& room) {
     Kept* const kept = find(room);
     if (kept == nullptr) {
@@ -283,8 +290,7 @@ void RoomKeeper::publish(const RoomId& room) {
         kept->counted_at = parts_.clock.now();
     }
     ++kept->sequence;
-    const bool new_name = !kept->last || kept->last->node != parts_.nodes.self;
-    if (kept->large || kept->owes_full || new_name) {
+    if (kept->large || kept->owes_full || begins_anew(*kept) || kept->own.empty()) {
         kept->last = everything(*kept);
     } else {
         std::shared_ptr<RoomStatement> statement = frame_of(*kept);
@@ -318,8 +324,8 @@ RoomPicture RoomKeeper::picture(const Kept& kept, RoomNeed need) const {
     }
     // Until its next window the last statement may not have come through.
     const bool fresh = kept.last && parts_.clock.now() - kept.last_at < kWindow;
-    const bool whole = need == RoomNeed::all || kept.large || kept.owes_full || !kept.last ||
-                       (fresh && kept.last->full);
+    const bool whole = need == RoomNeed::all || kept.large || kept.owes_full ||
+                       begins_anew(kept) || (fresh && kept.last->full);
     picture.parts.push_back(whole ? everything(kept) : recent_changes(kept));
     if (need == RoomNeed::all) {
         for (const auto& [node, foreign] : kept.others) {

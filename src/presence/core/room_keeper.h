@@ -132,6 +132,8 @@ private:
         std::size_t holders = 0;
         std::set<UserId> untold;  ///< Changed since the last statement; while listed.
         RoomStatementRef last;    ///< It may still be on its way to some thread.
+        /// Begins at the time of day, so that what a room says that was given up and began again
+        /// is later than what it said before.
         std::uint64_t sequence = 0;
         MonoTime last_at;
         MonoTime counted_at;  ///< When `told_counted` was told.
@@ -180,6 +182,7 @@ private:
 
     Parts parts_;
     std::map<RoomId, std::unique_ptr<Kept>> rooms_;
+    std::uint64_t floor_ = 0;  ///< No sequence begins below, whatever a clock says.
 };
 
 }  // namespace presence

@@ -214,6 +214,42 @@ public:
         }
         return lines;
     }
+    // --- Rooms -----------------------------------------------------------------------------------
+    Result<ToldRoom> try_join(const DeviceRef& device, const char* room, const Joining& how = {}) {
+        const std::size_t before = connection(device).rooms.size();
+        Result<bool> joined = wait(device->node->shard.rooms.join(
+            {device->connection, device->id, device->user, RoomId(room), how.meta, how.observe,
+             how.hears, ++room_requests_}));
+        if (!joined) {
+            return joined.error();
+        }
+        std::vector<ToldRoom>& told = connection(device).rooms;
+        PRESENCE_ASSERT(told.size() > before && told[before].what == "room");
+        const ToldRoom answer = told[before];
+        told.erase(told.begin() + static_cast<std::ptrdiff_t>(before));
+        return answer;
+    }
+    /// What was answered.
+    ToldRoom join(const DeviceRef& device, const char* room, const Joining& how = {}) {
+        Result<ToldRoom> answer = try_join(device, room, how);
+        PRESENCE_ASSERT(answer.has_value());
+        return *answer;
+    }
+    void leave(const DeviceRef& device, const char* room) {
+        wait(device->node->shard.rooms.leave(device->connection.slot, device->id, device->user,
+                                             RoomId(room)));
+    }
+    /// What the viewer was told since the last time, one line each.
+    std::vector<std::string> told_rooms(const DeviceRef& device) {
+        std::vector<std::string> lines;
+        for (const ToldRoom& told : std::exchange(connection(device).rooms, {})) {
+            lines.push_back(told.line());
+        }
+        return lines;
+    }
+    RoomFacts room_facts(Node& node, const char* room) {
+        return node.shard.rooms.keeper().facts(RoomId(room), std::nullopt, 20'000);
+    }
 
     // --- Watching --------------------------------------------------------------------------------
     void hide(const char* user) {
@@ -281,6 +317,7 @@ private:
     }
 
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::uint64_t room_requests_ = 0;
 };
 
 }  // namespace presence::testing
