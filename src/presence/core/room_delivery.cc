@@ -54,6 +54,19 @@ RoomLine RoomDesk::line_for(RoomReplica& replica, const RoomViewer& viewer,
             alike ? &member.encoded : nullptr};
 }
 
+PresenceView RoomDesk::view(const RoomLine& line) const {
+    const RoomSubject& subject = *line.subject;
+    if (line.verdict.own()) {
+        return parts_.reader.view(subject.user, subject.own.get(), line.verdict);
+    }
+    if (subject.unreachable) {
+        Seen seen{subject.user, nullptr, line.verdict};
+        seen.unreachable = true;
+        return parts_.reader.view(seen);
+    }
+    return parts_.reader.view(subject.user, subject.shown.get(), line.verdict);
+}
+
 void RoomDesk::send_whole(RoomReplica& replica, RoomViewer& viewer,
                           std::optional<std::uint64_t> request,
                           std::optional<std::size_t> counted) {

@@ -166,6 +166,9 @@ public:
     [[nodiscard]] const RoomKeeper& keeper() const noexcept { return keeper_; }
     [[nodiscard]] std::size_t replica_count() const noexcept { return replicas_.size(); }
     [[nodiscard]] std::size_t subject_count() const noexcept { return subjects_.size(); }
+    /// What leaves for the viewer of a line.
+    [[nodiscard]] PresenceView view(const RoomLine& line) const;
+
     [[nodiscard]] std::size_t stay_count() const noexcept { return stays_.user_count(); }
     [[nodiscard]] std::size_t subscription_count() const noexcept { return subscriptions_.size(); }
 
@@ -247,7 +250,11 @@ private:
     void take_record(RoomSubject& subject, const UserRecordRef& record);
     void changed(RoomSubject& subject, bool shown, bool own);
     void look_again_later(RoomSubject& subject, Millis untold);
+    /// What a look found of the member.
+    void take_found(const RoomReplica& replica, std::uint32_t slot, const Crowd& crowd,
+                    std::size_t place);
     Detached look_again(UserId user);
+    void take_unreachable(RoomSubject& subject, bool counts);
 
     // Deliveries, in room_delivery.cc
     void arm(const Replica& replica);

@@ -60,7 +60,7 @@ Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer)
             continue;
         }
         viewer.sees.set(slot, crowd->rows.front().at(i));
-        take_record(*replica->member(slot).subject, crowd->records[i]);
+        take_found(*replica, slot, *crowd, i);
     }
     if (crowd->unread) {
         parts_.scheduler.after(kRetry, [this, replica, connection = viewer.connection] {
@@ -100,7 +100,7 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
         if (!replica->find_slot(users[i], slot)) {
             continue;
         }
-        take_record(*replica->member(slot).subject, crowd->records[i]);
+        take_found(*replica, slot, *crowd, i);
         for (RoomViewer& viewer : replica->viewers()) {
             // Who came meanwhile has looked for itself.
             const auto row = rows.find(viewer.user.text);
@@ -206,15 +206,35 @@ void RoomDesk::on_presence(const PresenceEventRef& event) {
     changed(*subject, shown, own);
 }
 
+void RoomDesk::take_found(const RoomReplica& replica, std::uint32_t slot, const Crowd& crowd,
+                          std::size_t place) {
+    RoomSubject& subject = *replica.member(slot).subject;
+    if (crowd.is_unreachable(place)) {
+        take_unreachable(subject, replica.counts(slot));
+    } else {
+        take_record(subject, crowd.records[place]);
+    }
+}
+
+void RoomDesk::take_unreachable(RoomSubject& subject, bool counts) {
+    changed(subject, subject.take_unreachable(counts), false);
+    if (!parts_.nodes.is_cut_off()) {
+        look_again_later(subject,
+                         kRetry);  // It has come back meanwhile, or is not known to be away.
+    }
+}
+
 void RoomDesk::take_record(RoomSubject& subject, const UserRecordRef& record) {
     if (!record) {
+        const bool was_unreachable = std::exchange(subject.unreachable, false);
+        changed(subject, was_unreachable && subject.shown_status() != Status::unknown, false);
         return;
     }
     const Millis untold = record->untold_until - parts_.clock.wall_now();
     const bool known = subject.shown != nullptr && subject.own != nullptr;
     if (untold > Millis{0}) {
         look_again_later(subject, untold);
-        if (known) {
+        if (known && !subject.unreachable) {
             return;  // The announcement will tell, or nothing, if it is taken back.
         }
     }
@@ -240,7 +260,9 @@ Detached RoomDesk::look_again(UserId user) {
         co_return;
     }
     subject->looks_again = false;
-    if (seen) {
+    if (seen && seen->front().unreachable) {
+        take_unreachable(*subject, subject->unreachable);
+    } else if (seen) {
         take_record(*subject, seen->front().record);
     } else {
         look_again_later(*subject, kMostUntold);

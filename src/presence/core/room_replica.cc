@@ -147,10 +147,12 @@ bool RoomReplica::put(std::uint32_t node, const RoomMember& said, bool ahead) {
     const auto word =
         std::ranges::find(member.words, node, [](const Member::Word& one) { return one.node; });
     if (word == member.words.end()) {
-        member.words.push_back({node, said.meta, said.joined_at});
+        member.words.push_back({node, said.meta, said.joined_at, said.counts});
     } else {
-        word->meta = said.meta;
-        word->joined_at = said.joined_at;
+        *word = {node, said.meta, said.joined_at, said.counts};
+    }
+    if (member.subject->unreachable && !member.subject->shown && !counts(slot)) {
+        member.subject->unreachable = false;  // Is to be seen by everyone no more.
     }
     refresh_meta(member, ahead);
     const bool is_new = !known || !was_member || member.ahead;
@@ -262,6 +264,10 @@ void RoomReplica::tidy() {
 bool RoomReplica::find_slot(const UserId& user, std::uint32_t& slot) const {
     const auto found = by_user_.find(std::string_view(user.text));
     if (found == by_user_.end()) {
+bool RoomReplica::counts(std::uint32_t slot) const {
+    return std::ranges::any_of(members_[slot].words, &Member::Word::counts);
+}
+
         return false;
     }
     slot = found->second;

@@ -59,6 +59,7 @@ public:
             std::string meta;
             WallTime joined_at;
         };
+            bool counts = false;
         std::vector<Word> words;  ///< Empty: no longer a member, kept until nobody was told of it.
         std::string meta;         ///< Of the latest join.
         std::uint32_t told_count = 0;  ///< Viewers that were told of it.
@@ -105,6 +106,8 @@ public:
     [[nodiscard]] Member& member(std::uint32_t slot) { return members_[slot]; }
     [[nodiscard]] bool find_slot(const UserId& user, std::uint32_t& slot) const;
     [[nodiscard]] std::vector<UserId> users() const;
+    /// Some node says that everyone may see the member.
+    [[nodiscard]] bool counts(std::uint32_t slot) const;
     [[nodiscard]] std::size_t member_count() const noexcept { return by_user_.size(); }
     /// Grows with each member that is added.
     [[nodiscard]] std::uint64_t additions() const noexcept { return additions_; }

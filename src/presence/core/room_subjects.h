@@ -37,16 +37,28 @@ struct RoomSubject {
     bool looks_again = false;  ///< A look at what was held back is filed.
     bool at_home = false;      ///< In a room by a session of this thread.
     bool open_to_all = false;  ///< With at_home: the rule for `online` admits everyone.
+    bool unreachable = false;  ///< The store is away, and the user is none of this node's.
 
-    [[nodiscard]] Status shown_status() const { return status_of(shown, &Presence::shown); }
+    [[nodiscard]] Status shown_status() const {
+        return unreachable ? Status::unknown : status_of(shown, &Presence::shown);
+    }
     [[nodiscard]] Status own_status() const { return status_of(own, &Presence::own); }
 
     /// True: the face shows another status than before.
     bool take_shown(PresenceRef news) {
         const Status before = shown_status();
+        unreachable = false;
         if (!shown || news->shown_version > shown->shown_version) {
             shown = std::move(news);
         }
+        return shown_status() != before;
+    }
+    /// Nobody can tell any more how the user is. Who was offline, or never was known to be anything
+    /// else, stays so: one who is in a room and may not be seen there must not turn up in it.
+    /// @param counts  The user's own node says that everyone may see the user.
+    bool take_unreachable(bool counts) {
+        const Status before = shown_status();
+        unreachable = shown ? status_of(shown, &Presence::shown) != Status::offline : counts;
         return shown_status() != before;
     }
     bool take_own(PresenceRef news) {

@@ -192,13 +192,17 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     if (void_older_rules(users, found->records)) {
         profiles = co_await profiles_.get(std::move(parties));
     }
-    Crowd crowd{std::move(found->records), std::vector<rules::VerdictRow>(viewers.size()), false};
+    Crowd crowd{
+        std::move(found->records), std::vector<rules::VerdictRow>(viewers.size()), false, {}};
     for (const ProfileAnswer& answer : profiles) {
         crowd.unread = crowd.unread || !answer.known;
     }
+    crowd.unreachable.resize(found->cut_off ? users.size() : 0);
     for (std::size_t i = 0; i < users.size(); ++i) {
         crowd.records[i] = without_the_dead(std::move(crowd.records[i]));
-        if (!crowd.records[i] && profiles[i].profile) {
+        if (found->cut_off && !crowd.records[i]) {
+            crowd.unreachable[i] = true;
+        } else if (!crowd.records[i] && profiles[i].profile) {
             crowd.records[i] = record_from(profiles[i].profile);
         }
     }

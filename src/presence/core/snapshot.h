@@ -51,6 +51,12 @@ struct Crowd {
     std::vector<UserRecordRef> records;   ///< One a user; null: nobody of that name was ever here.
     std::vector<rules::VerdictRow> rows;  ///< One a viewer, places as in the list of users.
     bool unread = false;                  ///< Some rules could not be read: look again later.
+    /// By user: the store is away, and the user is none of this node's. Empty: nobody.
+    std::vector<bool> unreachable;
+
+    [[nodiscard]] bool is_unreachable(std::size_t user) const {
+        return !unreachable.empty() && unreachable[user];
+    }
 };
 
 /// What one of several viewers asks for.

@@ -200,11 +200,7 @@ void Gateway::deliver_room(std::uint32_t slot, const RoomNews& news, RoomFrames&
                 return *line.encoded;
             }
             ++counters_.room_members_encoded;
-            const RoomSubject& subject = *line.subject;
-            const Presence* const presence =
-                line.verdict.own() ? subject.own.get() : subject.shown.get();
-            const PresenceView view =
-                parts_.shard.reader.view(subject.user, presence, line.verdict);
+            const PresenceView view = parts_.shard.rooms.view(line);
             std::string& out = line.encoded != nullptr ? *line.encoded : own.emplace_back();
             protocol::append_member(out, view, *line.meta);
             return out;

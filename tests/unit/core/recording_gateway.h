@@ -201,10 +201,7 @@ public:
                       {},
                       {}};
         const auto line_of = [&](const RoomLine& line) {
-            const Presence* const presence =
-                line.verdict.own() ? line.subject->own.get() : line.subject->shown.get();
-            const PresenceView view =
-                shard_.reader.view(line.subject->user, presence, line.verdict);
+            const PresenceView view = shard_.rooms.view(line);
             std::string text =
                 view.user().text + " " + std::string(wire_name(view.status())) + *line.meta;
             // Bytes that are kept for all must be those that this viewer would get by itself.
