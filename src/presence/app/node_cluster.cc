@@ -30,6 +30,7 @@ NodeCluster::NodeCluster(const Parts& parts)
         parts.store.set_gap_handler(i, [shard, gateway](const PartitionSet& lost) {
             shard->cache.invalidate(lost);  // RULINGS 8
             shard->watches.look_again(lost);
+            shard->rooms.look_at_all_again();
             gateway->look_for_revoked();  // RULINGS 43
         });
     }

@@ -221,7 +221,10 @@ void ClusterMember::suspect() {
 
 void ClusterMember::look_again_everywhere() {
     for (Shard* const shard : parts_.shards.all) {
-        shard->scheduler.post([shard] { shard->watches.look_at_all_again(); });
+        shard->scheduler.post([shard] {
+            shard->watches.look_at_all_again();
+            shard->rooms.look_at_all_again();
+        });
     }
 }
 
@@ -230,10 +233,14 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
         shard->scheduler.post(
             [shard, renamed, last_vouched,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty()}]() mutable {
+                const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
                 shard->nodes = std::move(view);
                 shard->sessions.set_node(shard->nodes.self);
                 if (renamed) {
                     shard->service.renamed(last_vouched);
+                }
+                if (renamed || is_back) {
+                    shard->rooms.look_at_all_again();
                 }
             });
     }

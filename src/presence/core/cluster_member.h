@@ -84,7 +84,7 @@ private:
     void keep_time(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
     void set_health(StoreHealth health);
     void rename();
-    /// What watchers hold of others is void, or can be had again.
+    /// What watchers and lists of rooms hold of others is void, or can be had again.
     void look_again_everywhere();
     /// Puts what is known into every thread's NodeView.
     void tell_threads(bool renamed, MonoTime last_vouched);

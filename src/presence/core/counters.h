@@ -94,6 +94,7 @@ struct CoreCounters {
     std::uint64_t rooms_refused = 0;    ///< Joins over a limit.
     std::uint64_t room_statements = 0;  ///< Sent over the bus.
     std::uint64_t room_gaps = 0;        ///< Statements that were missing.
+    std::uint64_t room_words_void = 0;  ///< Of nodes that were asked and did not answer.
     std::uint64_t rooms_told = 0;       ///< `room` messages.
     std::uint64_t room_deltas = 0;      ///< `roomUpdate` messages with members.
     std::uint64_t room_counts = 0;      ///< `roomUpdate` messages of counts alone.

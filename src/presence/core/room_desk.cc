@@ -31,7 +31,14 @@ RoomDesk::RoomDesk(const Parts& parts)
       threads_{&parts.scheduler},
       subscriptions_(parts.bus),
       keeper_({parts.scheduler, parts.clock, parts.bus, subscriptions_, parts.nodes, parts.limits,
-               parts.counters, parts.webhooks}) {
+               parts.counters, parts.webhooks,
+               [this](const RoomId& room, const NodeId& node, std::uint64_t sequence) {
+                   for (std::size_t i = 0; i < peers_.size(); ++i) {
+                       threads_[i]->post([peer = peers_[i], room, node, sequence] {
+                           peer->forget_word(room, node, sequence);
+                       });
+                   }
+               }}) {
     parts_.watches.set_neighbour(this);
 }
 
@@ -201,22 +208,6 @@ Task<Result<bool>> RoomDesk::follow_self(UserId user) {
         report_all(user);  // Joined while this was under way, and so uncounted.
     }
     co_return true;
-}
-
-Detached RoomDesk::refresh_self(UserId user) {
-    std::vector<UserId> self{user};
-    Result<std::vector<Seen>> seen = co_await parts_.reader.look(user, std::move(self));
-    RoomSubject* const subject = subjects_.find(user);
-    if (subject == nullptr || !subject->at_home) {
-        co_return;
-    }
-    if (!seen) {
-        parts_.scheduler.after(Millis{1000}, [this, user] { refresh_self(user); });
-        co_return;
-    }
-    subject->open_to_all = seen->front().open_to_all;
-    take_record(*subject, seen->front().record);
-    report_all(user);
 }
 
 Result<bool> RoomDesk::fits(const RoomJoin& join) const {

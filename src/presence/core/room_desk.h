@@ -153,6 +153,9 @@ public:
     void on_signal(const SignalRef& signal);
     /// The node is dead: who was in rooms by it alone is gone.
     void forget_node(const NodeId& node);
+    /// News may have been lost, or this node has another name: all rooms are asked for and stated
+    /// again, and all that is listed is looked at and judged again, in paced rounds.
+    void look_at_all_again();
 
     // -- SessionListener, WatchNeighbour
     // ---------------------------------------------------------------
@@ -163,12 +166,12 @@ public:
     }
     void on_unwatched(std::uint32_t connection, const UserId& user) override;
 
-    [[nodiscard]] const RoomKeeper& keeper() const noexcept { return keeper_; }
-    [[nodiscard]] std::size_t replica_count() const noexcept { return replicas_.size(); }
-    [[nodiscard]] std::size_t subject_count() const noexcept { return subjects_.size(); }
     /// What leaves for the viewer of a line.
     [[nodiscard]] PresenceView view(const RoomLine& line) const;
 
+    [[nodiscard]] const RoomKeeper& keeper() const noexcept { return keeper_; }
+    [[nodiscard]] std::size_t replica_count() const noexcept { return replicas_.size(); }
+    [[nodiscard]] std::size_t subject_count() const noexcept { return subjects_.size(); }
     [[nodiscard]] std::size_t stay_count() const noexcept { return stays_.user_count(); }
     [[nodiscard]] std::size_t subscription_count() const noexcept { return subscriptions_.size(); }
 
@@ -229,7 +232,7 @@ private:
                                                        std::optional<RoomMember> member,
                                                        RoomNeed need, bool hold);
     [[nodiscard]] Task<Result<bool>> follow_self(UserId user);
-    Detached refresh_self(UserId user);
+    void refresh_self(const UserId& user) { refresh_selves({user}); }
 
     // Replicas, in room_replicas.cc
     [[nodiscard]] Replica open_replica(const RoomId& room);
@@ -247,14 +250,21 @@ private:
     [[nodiscard]] Task<Result<bool>> look_as(const Replica& replica, RoomViewer& viewer);
     Detached judge(Replica replica, std::vector<UserId> users);
     Detached judge_again(Replica replica, std::uint32_t connection);
-    void take_record(RoomSubject& subject, const UserRecordRef& record);
-    void changed(RoomSubject& subject, bool shown, bool own);
-    void look_again_later(RoomSubject& subject, Millis untold);
     /// What a look found of the member.
     void take_found(const RoomReplica& replica, std::uint32_t slot, const Crowd& crowd,
                     std::size_t place);
-    Detached look_again(UserId user);
+    void take_record(RoomSubject& subject, const UserRecordRef& record);
     void take_unreachable(RoomSubject& subject, bool counts);
+    void changed(RoomSubject& subject, bool shown, bool own);
+    void look_again_later(RoomSubject& subject, Millis untold);
+    Detached look_again(UserId user);
+
+    // Looks at what may be outdated, in room_healing.cc
+    void file_looks();
+    void look_at_some();
+    Detached refresh_selves(std::vector<UserId> users);
+    /// What the node said of the room up to `sequence` is void.
+    void forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence);
 
     // Deliveries, in room_delivery.cc
     void arm(const Replica& replica);
@@ -286,7 +296,10 @@ private:
     std::set<SessionId> moved_;
     /// Rooms that a session left which it was not in: perhaps not yet.
     std::set<std::pair<SessionId, RoomId>> left_early_;
-    std::uint64_t rules_epoch_ = 0;  ///< Grows with each change of anybody's rules.
+    std::vector<Replica> doubted_;       ///< To be looked at again; each once.
+    std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.
+    bool looking_ = false;               ///< A round of it is filed.
+    std::uint64_t rules_epoch_ = 0;      ///< Grows with each change of anybody's rules.
 };
 
 }  // namespace presence

@@ -65,6 +65,7 @@ void RoomKeeper::close_if_idle(Kept& kept) {
     if (kept.own.empty() && kept.holders == 0 && !owes(kept)) {
         const RoomId room = kept.room;
         floor_ = std::max(floor_, kept.sequence);
+        ask_no_more(kept);
         rooms_.erase(room);
         parts_.subscriptions.drop(room);
     }
@@ -290,6 +291,7 @@ void RoomKeeper::publish(const RoomId& room) {
         kept->counted_at = parts_.clock.now();
     }
     ++kept->sequence;
+    const RoomStatementRef before = kept->last;
     if (kept->large || kept->owes_full || begins_anew(*kept) || kept->own.empty()) {
         kept->last = everything(*kept);
     } else {
@@ -310,11 +312,24 @@ void RoomKeeper::publish(const RoomId& room) {
     kept->last_at = parts_.clock.now();
     ++parts_.counters.room_statements;
     parts_.bus.publish_room(kept->last);
+    if (before && before->node != parts_.nodes.self && before->members > 0) {
+        take_back(*kept, before->node);
+    }
     if (owes(*kept)) {
         arm(*kept);
     } else {
         close_if_idle(*kept);
     }
+}
+
+/// This node said it under another name, and who heard it would wait for its death.
+void RoomKeeper::take_back(const Kept& kept, const NodeId& name) {
+    auto statement = std::make_shared<RoomStatement>();
+    statement->node = name;
+    statement->room = kept.room;
+    statement->sequence = kept.sequence;
+    statement->full = true;
+    parts_.bus.publish_room(std::move(statement));
 }
 
 RoomPicture RoomKeeper::picture(const Kept& kept, RoomNeed need) const {
@@ -324,8 +339,8 @@ RoomPicture RoomKeeper::picture(const Kept& kept, RoomNeed need) const {
     }
     // Until its next window the last statement may not have come through.
     const bool fresh = kept.last && parts_.clock.now() - kept.last_at < kWindow;
-    const bool whole = need == RoomNeed::all || kept.large || kept.owes_full ||
-                       begins_anew(kept) || (fresh && kept.last->full);
+    const bool whole = need == RoomNeed::all || kept.large || kept.owes_full || begins_anew(kept) ||
+                       (fresh && kept.last->full);
     picture.parts.push_back(whole ? everything(kept) : recent_changes(kept));
     if (need == RoomNeed::all) {
         for (const auto& [node, foreign] : kept.others) {
@@ -357,21 +372,20 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
         const std::vector<UserId> waits = silent_by(*kept, statement->node);
         kept->others.erase(statement->node);
         tell_gone_elsewhere(*kept, *statement, waits);
+        note_answer(*kept);
         weigh(*kept);
         return;
     }
     Foreign& foreign = kept->others[statement->node];
     if (!statement->full && statement->sequence != foreign.sequence + 1) {
         ++parts_.counters.room_gaps;
-        if (!foreign.broken) {
-            foreign.broken = true;
-            parts_.bus.ask_room(statement->room);
-        }
+        doubt(statement->room, statement->node);
         return;
     }
     const std::vector<UserId> waits = silent_by(*kept, statement->node);
     if (statement->full) {
         foreign = {};
+        note_answer(*kept);
     }
     foreign.sequence = statement->sequence;
     foreign.listed = statement->listed;
@@ -388,7 +402,7 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
 }
 
 void RoomKeeper::on_room_asked(const RoomId& room) {
-    if (Kept* const kept = find(room); kept != nullptr && !kept->own.empty()) {
+    if (Kept* const kept = find(room); kept != nullptr && (!kept->own.empty() || kept->last)) {
         kept->owes_full = true;
         arm(*kept);
     }
@@ -400,6 +414,7 @@ void RoomKeeper::forget_node(const NodeId& node) {
         if (found != kept->others.end()) {
             const Foreign dead = std::move(found->second);
             kept->others.erase(found);
+            note_answer(*kept);
             if (tells()) {
                 tell_dead(*kept, dead);
             }

@@ -14,11 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace presence {
@@ -54,6 +56,10 @@ public:
     /// A room that has just been opened is told of to receivers of webhooks only then, when other
     /// nodes have said who is in it.
     static constexpr Millis kListen{300};
+    /// A question that was not answered is asked again.
+    static constexpr Millis kAskAgain{1000};
+    /// Then a node that lives and hears has had its time: it is not in the room any more.
+    static constexpr unsigned kMostUnanswered = 5;
 
     struct Parts {
         Scheduler& scheduler;
@@ -64,9 +70,11 @@ public:
         const Limits& limits;
         CoreCounters& counters;
         WebhookEvents* webhooks = nullptr;  ///< Null: nobody is told.
+        /// A node is asked and does not answer: what it said of the room up to `sequence` is void.
+        std::function<void(const RoomId& room, const NodeId& node, std::uint64_t sequence)> on_mute;
         std::size_t threads = 1;
     };
-    explicit RoomKeeper(Parts parts) : parts_(parts) {}
+    explicit RoomKeeper(Parts parts) : parts_(std::move(parts)) {}
 
     /// The node's limits are shared out among so many threads.
     void share_limits(std::size_t threads) { parts_.threads = threads; }
@@ -95,6 +103,14 @@ public:
     /// The node is dead: what it said is void.
     void forget_node(const NodeId& node);
 
+    // -- Where words may have been lost, in room_healing.cc
+    // ----------------------------------------
+    /// Asks about every room, in paced rounds, until each node that was known has said anew what
+    /// it has, and states what this one has. What a node said that does not answer is void.
+    void doubt_all();
+    /// Likewise of one node and room.
+    void doubt(const RoomId& room, const NodeId& node);
+
     // -- For back ends
     // -----------------------------------------------------------------------------
     // What this node answers for: its own members, but for those who are also in the room by a node
@@ -116,7 +132,9 @@ private:
     struct Foreign {
         std::uint64_t sequence = 0;
         bool listed = true;
-        bool broken = false;  ///< A statement is missing: a full one was asked for.
+        bool broken = false;      ///< A statement is missing.
+        bool doubted = false;     ///< A full one was asked for.
+        unsigned unanswered = 0;  ///< How often, in vain.
         std::size_t members = 0;
         std::size_t counted = 0;
         Members list;
@@ -140,6 +158,7 @@ private:
         std::size_t told_members = 0;
         std::size_t told_counted = 0;
         bool large = false;
+        std::optional<MonoTime> ask_at;  ///< Stands in questions_.
         bool owes_full = false;
         bool armed = false;
     };
@@ -153,6 +172,13 @@ private:
     void weigh(Kept& kept);
     void arm(Kept& kept);
     void publish(const RoomId& room);
+    void take_back(const Kept& kept, const NodeId& name);
+    void ask_soon(Kept& kept, Millis wait);
+    void ask_no_more(Kept& kept);
+    void file_asking();
+    void ask_due();
+    void ask(Kept& kept);
+    void note_answer(Kept& kept);
     [[nodiscard]] RoomPicture picture(const Kept& kept, RoomNeed need) const;
     [[nodiscard]] std::shared_ptr<RoomStatement> frame_of(const Kept& kept) const;
     [[nodiscard]] RoomStatementRef everything(const Kept& kept) const;
@@ -177,11 +203,15 @@ private:
                              const std::vector<UserId>& waits);
     void tell_dead(Kept& kept, const Foreign& dead);
     [[nodiscard]] static bool owes(const Kept& kept);
+    [[nodiscard]] bool begins_anew(const Kept& kept) const;
     [[nodiscard]] bool is_due(const Kept& kept) const;
     [[nodiscard]] bool count_is_due(const Kept& kept) const;
 
     Parts parts_;
     std::map<RoomId, std::unique_ptr<Kept>> rooms_;
+    std::set<std::pair<MonoTime, RoomId>> questions_;  ///< When to ask; each room once.
+    MonoTime next_round_;
+    bool asking_ = false;      ///< A round is filed.
     std::uint64_t floor_ = 0;  ///< No sequence begins below, whatever a clock says.
 };
 

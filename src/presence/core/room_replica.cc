@@ -3,6 +3,7 @@
 #include "presence/base/assert.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace presence {
 
@@ -60,8 +61,9 @@ RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahe
             return applied;  // Known from a look.
         }
         if (statement.sequence > next && !ahead) {
-            applied.gap = !part.broken;
-            part.broken = true;
+            if (!std::exchange(part.broken, true)) {
+                applied.gap = statement.node;
+            }
             return applied;
         }
     } else if (statement.sequence < part.sequence) {
@@ -99,10 +101,11 @@ RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahe
     return applied;
 }
 
-RoomReplica::Applied RoomReplica::forget_node(const NodeId& node) {
+RoomReplica::Applied RoomReplica::forget_node(const NodeId& node,
+                                              std::optional<std::uint64_t> up_to) {
     Applied applied;
     const auto found = parts_.find(node);
-    if (found == parts_.end()) {
+    if (found == parts_.end() || (up_to && found->second.sequence > *up_to)) {
         return applied;
     }
     const std::uint32_t index = found->second.index;
@@ -261,13 +264,13 @@ void RoomReplica::tidy() {
 
 // --- Members and viewers -----------------------------------------------------------------------
 
-bool RoomReplica::find_slot(const UserId& user, std::uint32_t& slot) const {
-    const auto found = by_user_.find(std::string_view(user.text));
-    if (found == by_user_.end()) {
 bool RoomReplica::counts(std::uint32_t slot) const {
     return std::ranges::any_of(members_[slot].words, &Member::Word::counts);
 }
 
+bool RoomReplica::find_slot(const UserId& user, std::uint32_t& slot) const {
+    const auto found = by_user_.find(std::string_view(user.text));
+    if (found == by_user_.end()) {
         return false;
     }
     slot = found->second;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +59,8 @@ public:
             std::uint32_t node = 0;
             std::string meta;
             WallTime joined_at;
-        };
             bool counts = false;
+        };
         std::vector<Word> words;  ///< Empty: no longer a member, kept until nobody was told of it.
         std::string meta;         ///< Of the latest join.
         std::uint32_t told_count = 0;  ///< Viewers that were told of it.
@@ -75,7 +76,7 @@ public:
     struct Applied {
         std::vector<UserId> added;  ///< To be followed and judged.
         bool switched = false;      ///< Lists gave way to counts, or returned.
-        bool gap = false;           ///< A statement before it is missing.
+        std::optional<NodeId> gap;  ///< A statement before it is missing, of that node.
     };
 
     RoomReplica(RoomId room, RoomSubjects& subjects)
@@ -93,7 +94,8 @@ public:
     /// @param ahead  It is a look at what a statement will say that is under way: viewers are not
     ///               told before that statement is there.
     Applied apply(const RoomStatement& statement, bool ahead = false);
-    Applied forget_node(const NodeId& node);
+    /// @param up_to  The last of its statements that is meant: later ones stand.
+    Applied forget_node(const NodeId& node, std::optional<std::uint64_t> up_to = std::nullopt);
 
     // -- Viewers -------------------------------------------------------------------------------
     RoomViewer& add_viewer(RoomViewer viewer);
@@ -104,10 +106,10 @@ public:
     // -- Members -------------------------------------------------------------------------------
     [[nodiscard]] const Member& member(std::uint32_t slot) const { return members_[slot]; }
     [[nodiscard]] Member& member(std::uint32_t slot) { return members_[slot]; }
-    [[nodiscard]] bool find_slot(const UserId& user, std::uint32_t& slot) const;
-    [[nodiscard]] std::vector<UserId> users() const;
     /// Some node says that everyone may see the member.
     [[nodiscard]] bool counts(std::uint32_t slot) const;
+    [[nodiscard]] bool find_slot(const UserId& user, std::uint32_t& slot) const;
+    [[nodiscard]] std::vector<UserId> users() const;
     [[nodiscard]] std::size_t member_count() const noexcept { return by_user_.size(); }
     /// Grows with each member that is added.
     [[nodiscard]] std::uint64_t additions() const noexcept { return additions_; }
@@ -137,6 +139,7 @@ public:
     bool armed = false;                   ///< A round of deliveries is filed.
     bool loaded = false;                  ///< It began with what the keeper knew.
     bool closed = false;                  ///< Nobody hears the room any more.
+    bool doubted = false;                 ///< Waits to be looked at again.
     bool judging = false;                 ///< Lists have returned, and are not judged yet.
     std::size_t pins = 0;                 ///< Flows that need it.
     std::vector<RoomStatementRef> early;  ///< Came before it was loaded.

@@ -97,7 +97,8 @@ void RoomDesk::on_room(const RoomStatementRef& statement) {
 void RoomDesk::handle(const Replica& replica, const RoomReplica::Applied& applied) {
     if (applied.gap) {
         ++parts_.counters.room_gaps;
-        parts_.bus.ask_room(replica->room());
+        at_keeper(replica->room(), [room = replica->room(), node = *applied.gap](
+                                       RoomKeeper& keeper) { keeper.doubt(room, node); });
     }
     if (applied.switched) {
         replica->judging = !applied.added.empty();

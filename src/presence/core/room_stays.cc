@@ -104,6 +104,15 @@ std::vector<RoomId> RoomStays::rooms_of(const UserId& user) const {
     return names;
 }
 
+std::vector<UserId> RoomStays::users() const {
+    std::vector<UserId> names;
+    names.reserve(users_.size());
+    for (const auto& [user, rooms] : users_) {
+        names.push_back(user);
+    }
+    return names;
+}
+
 std::optional<RoomMember> RoomStays::member(const UserId& user, const RoomId& room) const {
     const std::vector<Room>* const rooms = find(user);
     if (rooms == nullptr) {

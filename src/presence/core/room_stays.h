@@ -45,6 +45,8 @@ public:
     /// The rooms that the session is in.
     [[nodiscard]] std::vector<RoomId> rooms_of(const UserId& user, const SessionId& session) const;
     [[nodiscard]] std::vector<RoomId> rooms_of(const UserId& user) const;
+    /// All who are in rooms.
+    [[nodiscard]] std::vector<UserId> users() const;
     /// The user as a member, but for `counts`; empty: not in it.
     [[nodiscard]] std::optional<RoomMember> member(const UserId& user, const RoomId& room) const;
     [[nodiscard]] std::size_t user_count() const noexcept { return users_.size(); }

@@ -116,6 +116,17 @@ public:
     }
     void pause(Node& node) { node.scheduler.pause(); }
     void go_on(Node& node) { node.scheduler.go_on(); }
+    /// What the bus brings does not get to the node, nor the node's own to others; the store does.
+    static void set_deaf(Node& node, bool deaf) { node.endpoint.set_reachable(!deaf); }
+    /// What a node does when it hears again.
+    static void close_gap(Node& node) {
+        set_deaf(node, false);
+        PartitionSet all(1);
+        all.insert(0);
+        node.shard.cache.invalidate(all);
+        node.shard.watches.look_at_all_again();
+        node.shard.rooms.look_at_all_again();
+    }
     /// The store, the bus and the registry, for everybody.
     void set_store(bool up) {
         sessions.set_unavailable(!up);
@@ -259,6 +270,13 @@ public:
             wait(node(0).shard.editor.set_privacy(UserId(user), std::move(settings)));
         PRESENCE_ASSERT(changed.has_value());
         run(Millis{100});
+    }
+    void block(Node& node, const char* user, const char* other) {
+        UserSetChange change;
+        change.add = UserSet({UserId(other)});
+        Result<ProfileChange> changed =
+            wait(node.shard.editor.change_blocks(UserId(user), std::move(change)));
+        PRESENCE_ASSERT(changed.has_value());
     }
     std::vector<Told> watch(const DeviceRef& viewer, const std::vector<const char*>& users) {
         Node& node = *viewer->node;

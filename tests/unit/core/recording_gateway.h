@@ -279,7 +279,10 @@ public:
         statements.push_back(statement);
         shard_.rooms.on_room(statement);
     }
-    void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
+    void on_room_asked(const RoomId& room) override {
+        asked.push_back({shard_.clock.now(), room});
+        shard_.rooms.on_room_asked(room);
+    }
     void on_survey(const SurveyQuestionRef& question) override {
         if (shard_.survey != nullptr) {
             shard_.survey->on_question(question);
@@ -294,6 +297,11 @@ public:
     /// What the bus brought to this thread.
     std::vector<PresenceEventRef> events;
     std::vector<RoomStatementRef> statements;
+    struct Asked {
+        MonoTime at;
+        RoomId room;
+    };
+    std::vector<Asked> asked;
 
 private:
     Detached catch_up(SlotId id) {

@@ -9,10 +9,20 @@ namespace presence::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// For news to come, and for viewers to be open to more.
 constexpr Millis kQuiet{2'000};
+
+/// Where it does not matter in how many pieces something was told.
+std::string in_one(const std::vector<std::string>& lines) {
+    std::string all;
+    for (const std::string& line : lines) {
+        all += line + "\n";
+    }
+    return all;
+}
 
 TEST(RoomsOverNodes, WhoComesBackToARoomThatItsNodeHadGivenUpIsSeenAgain) {
     Cluster cluster(2);
@@ -29,6 +39,126 @@ TEST(RoomsOverNodes, WhoComesBackToARoomThatItsNodeHadGivenUpIsSeenAgain) {
         EXPECT_EQ(cluster.node(0).shard.rooms.keeper().room_count(), 0U);
     }
     EXPECT_EQ(cluster.node(1).shard.counters.room_gaps, 0U);
+}
+
+TEST(RoomsOverNodes, ABlockWhoseWordWasLostHidesTheMemberOnceTheGapIsClosed) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    cluster.join(bob, "hall");
+    cluster.join(ann, "hall");
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_deaf(cluster.node(1), true);
+    cluster.block(cluster.node(0), "bob", "ann");
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), IsEmpty());
+    cluster.close_gap(cluster.node(1));
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 1; left bob,"));
+}
+
+TEST(RoomsOverNodes, WhatHappenedDuringACutIsToldOnceTheGapIsClosed) {
+    Cluster cluster(3);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto carl = cluster.connect(cluster.node(0), "carl");
+    const auto dora = cluster.connect(cluster.node(2), "dora");
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    for (const auto& one : {bob, carl, ann}) {
+        cluster.join(one, "hall");
+    }
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_deaf(cluster.node(1), true);
+    cluster.leave(carl, "hall");
+    cluster.declare(cluster.node(0), "bob", DeclaredStatus::busy);
+    cluster.join(dora, "hall");
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), IsEmpty());
+    cluster.close_gap(cluster.node(1));
+    cluster.run(kQuiet);
+    const std::string told = in_one(cluster.told_rooms(ann));
+    EXPECT_THAT(told, HasSubstr("joined dora online,"));
+    EXPECT_THAT(told, HasSubstr("changed bob busy,"));
+    EXPECT_THAT(told, HasSubstr("left carl,"));
+    // Others could not ask a deaf node who is there.
+    EXPECT_THAT(in_one(cluster.told_rooms(dora)), HasSubstr("joined ann online,"));
+}
+
+TEST(RoomsOverNodes, ANodeThatGaveTheRoomUpDuringACutIsInItNoMore) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    cluster.join(bob, "hall", {.hears = false});
+    cluster.join(ann, "hall");
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_deaf(cluster.node(1), true);
+    cluster.leave(bob, "hall");
+    cluster.run(kQuiet);
+    ASSERT_EQ(cluster.node(0).shard.rooms.keeper().room_count(), 0U);
+    cluster.close_gap(cluster.node(1));
+    cluster.run(3 * kQuiet + kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 1; left bob,"));
+    EXPECT_EQ(cluster.room_facts(cluster.node(1), "hall").members, 1U);
+    EXPECT_EQ(cluster.node(1).shard.counters.room_words_void, 1U);
+}
+
+TEST(RoomsOverNodes, ANodeUnderANewNameKeepsItsMembersAndNothingOfItsOldNameStays) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto carl = cluster.connect(cluster.node(0), "carl");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    for (const auto& one : {ann, carl, bob}) {
+        cluster.join(one, "hall");
+    }
+    const NodeId before = cluster.node(0).member.self();
+    cluster.run(5s);
+    cluster.told_rooms(bob);
+    cluster.pause(cluster.node(0));
+    cluster.run(45s);
+    EXPECT_EQ(cluster.room_facts(cluster.node(1), "hall").members, 1U);
+    cluster.go_on(cluster.node(0));
+    cluster.run(45s);
+    ASSERT_NE(cluster.node(0).member.self(), before);
+    EXPECT_EQ(cluster.room_facts(cluster.node(1), "hall").members, 3U);
+    EXPECT_THAT(in_one(cluster.told_rooms(bob)), HasSubstr("joined ann online,"));
+    EXPECT_EQ(cluster.join(bob, "hall").line(),
+              "room hall 3; members ann online, bob online, carl online,");
+    EXPECT_EQ(cluster.join(carl, "hall").line(),
+              "room hall 3; members ann online, bob online, carl online,");
+    cluster.run(kQuiet);
+    cluster.told_rooms(carl);
+    cluster.leave(ann, "hall");
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(bob), ElementsAre("update hall 2; left ann,"));
+    EXPECT_THAT(cluster.told_rooms(carl), ElementsAre("update hall 2; left ann,"));
+}
+
+TEST(RoomsOverNodes, AJoinWhileTheStoreIsAwayGivesOthersAsUnknownAndNoneOfThemAsHidden) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto ivy = cluster.connect(cluster.node(0), "ivy");
+    const auto carl = cluster.connect(cluster.node(0), "carl");
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    const auto dora = cluster.connect(cluster.node(1), "dora");
+    cluster.declare(cluster.node(0), "ivy", DeclaredStatus::invisible);
+    for (const auto& one : {bob, ivy, ann}) {
+        cluster.join(one, "hall", {.hears = false});  // Node 1 follows none of them.
+    }
+    cluster.run(kQuiet);
+    cluster.set_store(false);
+    cluster.run(kQuiet);
+    EXPECT_EQ(cluster.join(dora, "hall").line(),
+              "room hall 3; members ann online, bob unknown, dora online,");
+    cluster.join(carl, "hall", {.hears = false});
+    cluster.run(kQuiet);
+    cluster.told_rooms(dora);
+    cluster.set_store(true);
+    cluster.run(10s);
+    EXPECT_EQ(cluster.join(dora, "hall").line(),
+              "room hall 4; members ann online, bob online, carl online, dora online,");
+    EXPECT_FALSE(cluster.told_rooms(dora).empty());
 }
 
 }  // namespace

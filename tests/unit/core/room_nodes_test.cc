@@ -101,6 +101,58 @@ TEST(RoomsOfNodes, AMissingStatementIsAskedForAndUntilThenNothingIsApplied) {
     EXPECT_TRUE(world.room_facts("hall").exact);
 }
 
+TEST(RoomsOfNodes, AQuestionThatNobodyAnswersIsAskedAgainUntilTheWordIsVoid) {
+    for (const std::size_t threads : {1U, 3U}) {
+        WorldOptions options;
+        options.threads = threads;
+        World world(options);
+        bring_in(world, {"bob", "carl"});
+        const Client ann = world.connect("ann");
+        world.join(ann, "hall");
+        OtherNode two(world, 2);
+        two.say(two.next({"bob"}, true), 1);
+        (void)world.told_rooms(ann);
+        auto& asked = world.threads[world.homes.index_of(kHall)]->gateway.asked;
+        asked.clear();
+        two.lose();
+        two.say(two.next({"carl"}, false), 2);
+        EXPECT_EQ(asked.size(), 3U);
+        two.say(two.next({"bob", "carl"}, true), 2);
+        EXPECT_EQ(asked.size(), 3U);
+        EXPECT_THAT(world.told_rooms(ann), ElementsAre("update hall 3; joined carl online,"));
+        two.lose();
+        two.say(two.next({"carl"}, false), 2);
+        EXPECT_THAT(world.told_rooms(ann), IsEmpty());
+        world.run(2 * kQuiet);
+        EXPECT_THAT(world.told_rooms(ann), ElementsAre("update hall 1; left bob, carl,"));
+        EXPECT_TRUE(world.room_facts("hall").exact);
+        asked.clear();
+        world.run(10s);
+        EXPECT_THAT(asked, IsEmpty());
+    }
+}
+
+TEST(RoomsOfNodes, AllRoomsAreAskedForInPacedRounds) {
+    WorldOptions options;
+    options.limits.rooms_per_connection = 1000;
+    World world(options);
+    const Client ann = world.connect("ann");
+    for (int i = 0; i < 300; ++i) {
+        world.join(ann, ("room" + std::to_string(i)).c_str());
+    }
+    world.run(kQuiet);
+    auto& asked = world.gateway(ann->user).asked;
+    asked.clear();
+    world.shard().rooms.look_at_all_again();
+    world.shard().rooms.look_at_all_again();
+    world.run(kQuiet);
+    ASSERT_EQ(asked.size(), 300U);
+    for (std::size_t i = 50; i < asked.size(); ++i) {
+        EXPECT_GE(asked[i].at - asked[i - 50].at, 10ms);
+    }
+    EXPECT_THAT(world.told_rooms(ann), IsEmpty());
+}
+
 TEST(RoomsOfNodes, AQuestionIsAnsweredWithAFullStatement) {
     World world;
     const Client ann = world.connect("ann");

@@ -318,9 +318,9 @@ public:
     /// Joins, and gives what was answered.
     Result<ToldRoom> try_join(const Client& client, const char* room, const Joining& how = {}) {
         const std::size_t before = connection(client).rooms.size();
-        Result<bool> joined = wait(
-            rooms(client).join({client->connection, client->id, client->user, RoomId(room),
-                                how.meta, how.observe, how.hears, ++room_requests_}));
+        Result<bool> joined =
+            wait(rooms(client).join({client->connection, client->id, client->user, RoomId(room),
+                                     how.meta, how.observe, how.hears, ++room_requests_}));
         if (!joined) {
             return joined.error();
         }
