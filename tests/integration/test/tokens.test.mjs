@@ -196,6 +196,7 @@ describe('rights', () => {
     for (const room of [kept, left]) {
       await b.join(room);
       await a.join(room);
+      await b.when(() => b.inRoom(room).includes(a.user), 'a to be in');
     }
     await a.reset();
     const token = tokenFor(a.user, { presence: { rooms: ['doc-*'] } });
