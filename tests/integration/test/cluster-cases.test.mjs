@@ -53,7 +53,8 @@ describe('several nodes', { skip: !hasPostgres && 'no PostgreSQL here' }, () => 
     for (const end of await Promise.all([one.closed, two.closed])) assert.ok([4401, 4403].includes(end.code), JSON.stringify(end));
     await w.sees(user, 'offline', 2000);
     await delay(grace + slack);
-    assert.deepEqual(statuses(w, user), ['offline']);
+    // Once more where its last seen is gone as well.
+    assert.ok(['offline', 'offline,offline'].includes(statuses(w, user).join()), statuses(w, user).join());
     for (const seen of await everywhere(user)) assert.equal(seen.status, 'offline');
     for (const node of nodes) await assert.rejects(attach(node, user, { token: old }), /unauthorized/);
   });
@@ -336,8 +337,12 @@ describe('several nodes', { skip: !hasPostgres && 'no PostgreSQL here' }, () => 
     await a.ask({ type: 'status', status: 'dnd', customStatus: { text: 'on leave', emoji: '\u{1F334}', expiresAt }, expiresAt });
     await a.bye();
     await redis.command('FLUSHALL');
-    await delay(3000);
-    assert.equal((await readPresence(nodes[1], user)).status, 'offline');
+    // Unknown until all nodes have stated theirs, never online.
+    const before = await until(async () => {
+      const one = await readPresence(nodes[1], user);
+      return one.status !== 'unknown' && one;
+    }, 'all to be known', 15_000);
+    assert.equal(before.status, 'offline');
     await attach(nodes[2], user);
     const seen = await until(async () => {
       const one = await readPresence(nodes[1], user);

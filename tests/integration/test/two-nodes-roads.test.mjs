@@ -60,11 +60,11 @@ describe('totals', () => {
     const prefix = fresh('doc');
     const people = await Promise.all(Array.from({ length: 7 }, (_, i) => attach(nodes[i % 2], `${prefix}-${i}`)));
     for (const [i, one] of people.entries()) {
-      await one.ask({ type: 'join', room: `${prefix}/all`, meta: { i } });
-      if (i < 2) await one.ask({ type: 'join', room: `${prefix}/${i}` });
+      await one.ask({ type: 'join', room: `${prefix}/all`, meta: { i } }, 'room');
+      if (i < 2) await one.ask({ type: 'join', room: `${prefix}/${i}` }, 'room');
     }
     const second = await attach(b, people[0].user);
-    await second.ask({ type: 'join', room: `${prefix}/all`, updates: false });
+    await second.ask({ type: 'join', room: `${prefix}/all`, updates: false }, 'room');
     await delay(300);
     for (const node of nodes) {
       const rooms = await done(node, 'GET', `/v1/rooms?prefix=${encodeURIComponent(prefix)}`);
@@ -92,9 +92,9 @@ describe('a session that moves', () => {
     const [a, b] = nodes;
     const [room, user] = [fresh('room'), fresh()];
     const viewer = await attach(a, fresh());
-    await viewer.ask({ type: 'join', room });
+    await viewer.ask({ type: 'join', room }, 'room');
     const one = await attach(a, user);
-    await one.ask({ type: 'join', room, meta: { seat: 4 } });
+    await one.ask({ type: 'join', room, meta: { seat: 4 } }, 'room');
     await viewer.when(() => viewer.rooms.get(room).count === 2, 'two');
     const told = viewer.received.length;
     await one.reset();
@@ -107,7 +107,7 @@ describe('a session that moves', () => {
       assert.deepEqual(facts.members.find((member) => member.userId === user)?.meta, { seat: 4 });
     }
     assert.ok(!back.received.some((r) => r.message.type === 'roomUpdate'));
-    assert.equal((await back.ask({ type: 'join', room, meta: { seat: 4 } })).count, 2);
+    assert.equal((await back.ask({ type: 'join', room, meta: { seat: 4 } }, 'room')).count, 2);
     await back.bye();
     await viewer.when(() => viewer.rooms.get(room).count === 1, 'the end of the session');
   });
@@ -137,13 +137,13 @@ describe('webhooks of rooms', () => {
     const room = fresh('hooked');
     const [ann, bob] = [fresh('ann'), fresh('bob')];
     const phone = await attach(a, ann);
-    await phone.ask({ type: 'join', room });
+    await phone.ask({ type: 'join', room }, 'room');
     await until(() => roomEvents(room).length === 2, 'the first');
     await delay(300);
     const laptop = await attach(b, ann);
-    await laptop.ask({ type: 'join', room });
+    await laptop.ask({ type: 'join', room }, 'room');
     const other = await attach(b, bob);
-    await other.ask({ type: 'join', room });
+    await other.ask({ type: 'join', room }, 'room');
     await until(() => roomEvents(room).length === 3, 'bob');
     await delay(300);
     await phone.ask({ type: 'leave', room });

@@ -11,8 +11,14 @@ using testing::World;
 
 const UserId kAnn("ann");
 
+testing::WorldOptions mirrored() {
+    testing::WorldOptions options;
+    options.mirror = true;
+    return options;
+}
+
 struct BeatWriterTest : ::testing::Test {
-    World world{{.mirror = true}};
+    World world{mirrored()};
 
     RecordingMirror& mirror() { return world.threads[0]->mirror; }
     bool shows(const char* user) { return mirror().shown.contains(user); }
@@ -94,11 +100,9 @@ TEST_F(BeatWriterTest, OneWhoOnlyObservesIsNotShown) {
 }
 
 TEST_F(BeatWriterTest, OverTheLimitASignIsNotWrittenAndCounted) {
-    World small{{.mirror = true, .limits = [] {
-                     Limits limits;
-                     limits.beat_mirror = 1;
-                     return limits;
-                 }()}};
+    testing::WorldOptions few = mirrored();
+    few.limits.beat_mirror = 1;
+    World small(few);
     small.connect("ann");
     const Client bob = small.connect("bob");
     small.run(200ms);

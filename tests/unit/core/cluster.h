@@ -184,8 +184,8 @@ public:
     ToldRoom join(const DeviceRef& device, const std::string& room, std::string meta = {},
                   bool observe = false) {
         Result<bool> joined = wait(device->node->shard.rooms.join(
-            {device->connection.slot, device->id, device->user, RoomId(room), std::move(meta),
-             observe, true, std::nullopt}));
+            {device->connection, device->id, device->user, RoomId(room), std::move(meta), observe,
+             true, std::nullopt}));
         PRESENCE_ASSERT(joined.has_value());
         return connection(device).rooms.back();
     }
@@ -245,18 +245,6 @@ public:
         Result<ToldRoom> answer = try_join(device, room, how);
         PRESENCE_ASSERT(answer.has_value());
         return *answer;
-    }
-    void leave(const DeviceRef& device, const char* room) {
-        wait(device->node->shard.rooms.leave(device->connection.slot, device->id, device->user,
-                                             RoomId(room)));
-    }
-    /// What the viewer was told since the last time, one line each.
-    std::vector<std::string> told_rooms(const DeviceRef& device) {
-        std::vector<std::string> lines;
-        for (const ToldRoom& told : std::exchange(connection(device).rooms, {})) {
-            lines.push_back(told.line());
-        }
-        return lines;
     }
     RoomFacts room_facts(Node& node, const char* room) {
         return node.shard.rooms.keeper().facts(RoomId(room), std::nullopt, 20'000);

@@ -368,7 +368,7 @@ TEST(RoomsOfNodes, WhoWasInARoomByANodeThatHasLeftInOrderIsGone) {
     cluster.run(kQuiet);
     (void)cluster.told_rooms(bob);
     cluster.bye(ann);
-    ASSERT_TRUE(cluster.wait(cluster.node(0).member.leave()));
+    ASSERT_TRUE(cluster.wait(cluster.node(0).member.leave(false)));
     cluster.kill(cluster.node(0));  // Before its last statement was due.
     cluster.run(5s);
     EXPECT_THAT(cluster.told_rooms(bob), ElementsAre("update hall 1; left ann,"));

@@ -16,15 +16,15 @@ class MessageRate : public GatewayWorld {
 protected:
     MessageRate() : GatewayWorld(one_a_second()) {}
 
-    void send_for(Peer& peer, int seconds, int a_second) {
-        for (int second = 0; second < seconds && !peer.closed; ++second) {
+    void send_for(Peer& from, int seconds, int a_second) {
+        for (int second = 0; second < seconds && !from.closed; ++second) {
             for (int i = 0; i < a_second; ++i) {
-                peer.text(R"({"type":"heartbeat","id":9})");
+                from.text(R"({"type":"heartbeat","id":9})");
             }
-            pump_until([&, enough = answers(peer) + static_cast<std::size_t>(a_second)] {
-                return answers(peer) >= enough || peer.got("too_many_messages");
+            pump_until([&, enough = answers(from) + static_cast<std::size_t>(a_second)] {
+                return answers(from) >= enough || from.got("too_many_messages");
             });
-            if (peer.got("too_many_messages")) {
+            if (from.got("too_many_messages")) {
                 return;
             }
             pass(1s);
