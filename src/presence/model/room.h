@@ -31,7 +31,8 @@ struct RoomMember {
 /// A receiver applies a difference only on top of the statement before it; where one is missing it
 /// asks for a full one (PresenceBus::ask_room) and meanwhile stays with what it has. A full
 /// statement replaces whatever was held of that node and room, also out of sequence; one without
-/// members ends it, and the last of a node is such a one. Statements of counts alone are always full.
+/// members ends it, and the last of a node is such a one. Statements of counts alone are always
+/// full.
 struct RoomStatement {
     NodeId node;
     RoomId room;

@@ -311,18 +311,17 @@ TEST_F(FewStreams, APollThatDoesNotWaitIsAnsweredWhereNoStreamWouldBe) {
     EXPECT_EQ(stream("eve", "bob", 6).status, 200);  // The node is full.
     EXPECT_EQ(answered(poll("cid", "users=bob", 7)).status, 200);
     EXPECT_EQ(answered(poll("cid", "users=bob&waitMs=1000", 8)).status, 503);
-    EXPECT_EQ(places(), 4U);
+    EXPECT_EQ(node_readers.count(), 4U);
     apis[0]->on_request_lost(net::ConnectionId{1});
     turn();
-    EXPECT_EQ(places(), 3U);
+    EXPECT_EQ(node_readers.count(), 3U);
     const auto waiting = poll(
         "cid", "users=bob&waitMs=1000&cursor=" + cursor_of(answered(poll("cid", "users=bob", 9))),
         10);
     EXPECT_FALSE(waiting->has_value());  // There is room for it again.
-    EXPECT_EQ(places(), 4U);
+    EXPECT_EQ(node_readers.count(), 4U);
     pass(2s);
     EXPECT_EQ(answered(waiting).status, 200);
-    EXPECT_EQ(places(), 3U);
     EXPECT_EQ(node_readers.count(), 3U);
 }
 
