@@ -12,8 +12,6 @@ namespace {
 
 /// A look that finds the store away is believed that often.
 constexpr Millis kSuspectEvery{5'000};
-/// How long after a loss nodes that were there before are waited for, beyond their lease.
-constexpr Millis kAwaitBeyondLease{2'000};
 
 NodeId draw_name(Random& random) {
     NodeId name;
@@ -160,7 +158,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     if (lost) {
         awaited_ = {lived.begin(), lived.end()};
         awaited_.insert(self_);
-        awaited_until_ = parts_.clock.now() + parts_.config.cluster.lease + kAwaitBeyondLease;
+        awaited_until_ = parts_.clock.now() + parts_.config.cluster.lease;
     }
     learn_who_has_stated(membership);
     tell_threads(false, {});

@@ -233,6 +233,9 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     parts_.shard.watches.reconsider(user, viewing);
     parts_.shard.rooms.reconsider(user, viewing);
     if (parts_.shard.service.has_sessions(user)) {
+        if (revision == kErased) {
+            end_erased(user);  // The store had lost them when the others were ended.
+        }
         end_revoked(user);
     }
     if (parts_.shard.readers != nullptr) {
@@ -264,6 +267,10 @@ Detached Gateway::look_for_revoked() {
             }
         }
     }
+}
+
+Detached Gateway::end_erased(UserId user) {
+    co_await parts_.shard.service.erase(std::move(user));
 }
 
 Detached Gateway::end_revoked(UserId user) {

@@ -207,6 +207,7 @@ private:
     void let_go_of_session(SlotId id, bool sign_of_life);
     [[nodiscard]] const EncodedNews::Kind& encoded(WatchIndex::Subject& subject, Verdict verdict);
     Detached deliver_signal(SignalRef signal);
+    Detached end_erased(UserId user);
     Detached end_revoked(UserId user);
 
     [[nodiscard]] bool is_flooding(ClientConnection& connection, bool within, MonoTime now) const;
