@@ -100,10 +100,11 @@ describe('a poll', () => {
     const { cursor } = (await poll(viewer, { users: [user] })).json;
     const socket = net.connect({ port: held.server.port, host: '127.0.0.1', allowHalfOpen: true });
     let text = '';
+    const ended = new Promise((resolve) => { socket.on('end', resolve); });
     socket.on('data', (part) => { text += part; });
     socket.end(`GET /v1/poll?${query({ users: [user], cursor, waitMs: 30000 })} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${tokenFor(viewer)}\r\n\r\n`);
     await until(() => text.includes('"users":[]'), 'the answer', 2000);
-    await new Promise((resolve) => { socket.on('end', resolve); });
+    await ended;
     socket.destroy();
   });
 
