@@ -75,7 +75,7 @@ describe("an operator", () => {
     await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
     const card = (title) => page.locator(".chart", { has: page.getByRole("heading", { name: title }) });
     const drawn = ["People here", "Connections", "Sessions", "Heartbeats", "Transitions", "Deliveries", "Watches",
-      "Time to settle", "Time to look up a list", "Time to commit", "Time to read records", "Lag of the threads", "Waiting in queues"];
+      "Time to settle", "Time to commit", "Time to read records", "Lag of the threads", "Waiting in queues"];
     for (const title of drawn) {
       await card(title).locator("canvas").first().waitFor({ timeout: 30_000 });
       assert.ok(await card(title).locator(".nothing").isHidden(), title);

@@ -221,29 +221,6 @@ describe('several nodes', { skip: !hasPostgres && 'no PostgreSQL here' }, () => 
     for (const node of nodes) await assert.rejects(attach(node, user, { token: tokens[1] }), /unauthorized/);
   });
 
-  test('what ends a user while Redis is away is refused, or made up for afterwards', async () => {
-    const [revoked, erased] = [fresh(), fresh()];
-    const token = tokenFor(revoked, { iat: Math.floor(Date.now() / 1000) - 60 });
-    const one = await attach(nodes[0], revoked, { token });
-    const two = await attach(nodes[0], erased);
-    const [session] = await listSessions(nodes[0], erased);
-    await redis.stop();
-    try {
-      await until(async () => (await call(nodes[1], 'GET', userPath(erased, '/sessions'))).status === 503, 'node 1 to notice');
-      await done(nodes[1], 'POST', userPath(revoked, '/revoke'), { body: { before: Date.now() } });
-      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, ''))).status, 503);
-      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, `/sessions/${session.sessionId}`))).status, 503);
-      assert.equal(two.ended, undefined);
-    } finally {
-      await redis.start();
-    }
-    await one.closedWith(4401, undefined, 10_000);
-    await until(async () => (await call(nodes[1], 'DELETE', userPath(erased, ''))).status === 204, 'the erasure', 10_000);
-    await two.closedWith(4403);
-    // Until all nodes have stated theirs to a store that lost its data, who is not there is unknown.
-    for (const node of nodes) await until(async () => (await readPresence(node, fresh())).status === 'offline', 'all to be known', 15_000);
-  });
-
   test('FO-069 FO-070 FO-071 ids that look alike, hold separators or wildcards stay apart', async () => {
     const tail = fresh('');
     const ids = ['a:b', 'a', 'a:', '{a}', '{a}b', '{', '}', '*', 'u*', 'u?', '[a-z]', '\\*', 'u1', 'u2', 'a b', 'a%2Fb', 'a/b', 'a?b', 'a#b', '_', 'beats',
@@ -382,5 +359,28 @@ describe('several nodes', { skip: !hasPostgres && 'no PostgreSQL here' }, () => 
       assert.ok(Date.now() - from > ttl - 1000);
       await client.closedWith(4408);
     }
+  });
+
+  test('what ends a user while Redis is away is refused, or made up for afterwards', async () => {
+    const [revoked, erased] = [fresh(), fresh()];
+    const token = tokenFor(revoked, { iat: Math.floor(Date.now() / 1000) - 60 });
+    const one = await attach(nodes[0], revoked, { token });
+    const two = await attach(nodes[0], erased);
+    const [session] = await listSessions(nodes[0], erased);
+    await redis.stop();
+    try {
+      await until(async () => (await call(nodes[1], 'GET', userPath(erased, '/sessions'))).status === 503, 'node 1 to notice');
+      await done(nodes[1], 'POST', userPath(revoked, '/revoke'), { body: { before: Date.now() } });
+      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, ''))).status, 503);
+      assert.equal((await call(nodes[1], 'DELETE', userPath(erased, `/sessions/${session.sessionId}`))).status, 503);
+      assert.equal(two.ended, undefined);
+    } finally {
+      await redis.start();
+    }
+    await one.closedWith(4401, undefined, 10_000);
+    await until(async () => (await call(nodes[1], 'DELETE', userPath(erased, ''))).status === 204, 'the erasure', 10_000);
+    await two.closedWith(4403);
+    // Until all nodes have stated theirs to a store that lost its data, who is not there is unknown.
+    for (const node of nodes) await until(async () => (await readPresence(node, fresh())).status === 'offline', 'all to be known', 15_000);
   });
 });
