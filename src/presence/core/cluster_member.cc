@@ -158,7 +158,9 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     if (lost) {
         awaited_ = {lived.begin(), lived.end()};
         awaited_.insert(self_);
-        awaited_until_ = parts_.clock.now() + parts_.config.cluster.lease;
+        // Who lives renews in that time; all are to agree 10 s after the store is back.
+        awaited_until_ =
+            parts_.clock.now() + parts_.config.cluster.lease - parts_.config.cluster.renew_every;
     }
     learn_who_has_stated(membership);
     tell_threads(false, {});

@@ -88,7 +88,7 @@ describe('what is sent', () => {
     };
     const people = await Promise.all(Object.keys(ways).map(async (way) => [way, await attach(server, fresh(way))]));
     for (const [, one] of people) await hook.types(one.user, 2);
-    for (const [way, one] of people) await one.ask({ type: 'join', room: `room ${way}` });
+    for (const [way, one] of people) await one.ask({ type: 'join', room: `room ${way}` }, 'room');
     for (const [way, one] of people) await ways[way](one);
     await delay(6500);
     for (const [way, one] of people) {
