@@ -4,6 +4,7 @@
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/records.h"
+#include "presence/core/store_errors.h"
 
 #include <algorithm>
 
@@ -50,7 +51,7 @@ Task<Result<bool>> PresenceService::admit(SlotId slot, UserId user,
                                           std::optional<WallTime> token_issued_at) {
     ProfileAnswer answer = co_await parts_.profiles.get(std::move(user));
     if (!answer.known) {
-        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+        co_return database_away();
     }
     if (is_revoked(answer.profile, token_issued_at)) {
         co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};

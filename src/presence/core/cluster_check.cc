@@ -1,6 +1,7 @@
 // Records that were lost, or changed without our hearing of it (DESIGN rules 30, 31).
 
 #include "presence/base/log.h"
+#include "presence/base/slice.h"
 #include "presence/core/at_homes.h"
 #include "presence/core/cluster_member.h"
 
@@ -99,12 +100,9 @@ Task<bool> ClusterMember::look_over() {
     if (health_ != StoreHealth::ok) {
         co_return false;
     }
-    std::vector<HeldUser> held = co_await users_in(std::nullopt);
+    const std::vector<HeldUser> held = co_await users_in(std::nullopt);
     for (std::size_t i = 0; i < held.size(); i += kLookedOver) {
-        const auto begin = held.begin() + static_cast<std::ptrdiff_t>(i);
-        const auto left = static_cast<std::size_t>(held.end() - begin);
-        std::vector<HeldUser> some(
-            begin, begin + static_cast<std::ptrdiff_t>(std::min(kLookedOver, left)));
+        std::vector<HeldUser> some = slice(held, i, kLookedOver);
         const bool compared = co_await compare(std::move(some));
         if (!compared) {
             co_return false;

@@ -1,18 +1,11 @@
 // How sessions end: lost connections, goodbyes, silence, kicks. All of them through settle.
 
 #include "presence/core/presence_service.h"
+#include "presence/core/store_errors.h"
 
 #include <algorithm>
 
 namespace presence {
-
-namespace {
-
-Error no_store() {
-    return {ErrorCode::unavailable, "the store does not answer", 1000, 0};
-}
-
-}  // namespace
 
 namespace {
 /// A store that would not take an end is asked again after that long.
@@ -172,42 +165,13 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
         cut_off(*local, EndReason::kicked);
         const bool ended = co_await end_locked(entered.slot(), local_id, Cause::kicked, sign);
         if (!ended) {
-            co_return no_store();
+            co_return store_away();
         }
         co_return true;
     }
     Result<bool> ended =
         co_await end_elsewhere(entered.slot(), session, Cause::kicked, EndReason::kicked);
-    if (ended && !*ended && !parts_.nodes.alone()) {
-        // Not known here; that it does not exist only the store can tell.
-        Result<UserRecordRef> record = co_await record_of(std::move(id));
-        if (!record) {
-            co_return record.error();
-        }
-    }
     co_return ended;
-}
-
-Task<Result<bool>> PresenceService::end_all(UserId id, Cause cause, EndReason reason) {
-    Entered entered = co_await enter(id);
-    const std::vector<SlotId> locals = entered.user().sessions;
-    for (const SlotId local_id : locals) {
-        LocalSession* local = sessions_.find(local_id);
-        if (local == nullptr || local->ending) {
-            continue;
-        }
-        const WallTime sign = last_sign_of(*local);
-        cut_off(*local, reason);
-        const bool ended = co_await end_locked(entered.slot(), local_id, cause, sign);
-        if (!ended) {
-            co_return no_store();
-        }
-    }
-    Result<bool> elsewhere = co_await end_elsewhere(entered.slot(), std::nullopt, cause, reason);
-    if (!elsewhere) {
-        co_return elsewhere.error();
-    }
-    co_return true;
 }
 
 bool PresenceService::has_sessions(const UserId& id) {
@@ -241,7 +205,7 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
     if (is_apart()) {
-        co_return no_store();  // Sessions on other nodes would go on under that name.
+        co_return store_away();  // Sessions on other nodes would go on under that name.
     }
     const std::vector<SlotId> locals = entered.user().sessions;
     for (const SlotId local : locals) {
@@ -272,7 +236,7 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
         co_return settled.error();
     }
     if (entered.user().ahead) {
-        co_return no_store();  // Kept here only: to be asked for again.
+        co_return store_away();  // Kept here only: to be asked for again.
     }
     tell_holders(slot, *ended, EndReason::erased);
     entered.user().deferred.reset();

@@ -1,6 +1,7 @@
 #include "presence/core/explain.h"
 
 #include "presence/core/records.h"
+#include "presence/core/store_errors.h"
 
 namespace presence {
 
@@ -8,7 +9,7 @@ Task<Result<Explanation>> explain_view(Shard& home, UserId viewer, UserId subjec
     std::vector<UserId> parties{subject, viewer};
     std::vector<ProfileAnswer> profiles = co_await home.cache.get(std::move(parties));
     if (!profiles[0].known || !profiles[1].known) {
-        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+        co_return database_away();
     }
     std::vector<UserId> subjects{subject};
     Result<std::vector<Seen>> seen = co_await home.reader.look(viewer, std::move(subjects));

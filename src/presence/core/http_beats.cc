@@ -2,6 +2,7 @@
 // session; any other end than its sign-out is found by silence, like that of a dead connection.
 
 #include "presence/core/presence_service.h"
+#include "presence/core/store_errors.h"
 
 #include <algorithm>
 
@@ -111,7 +112,7 @@ Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
         }
         was_here = co_await end(local_id, Cause::goodbye);
         if (!was_here && sessions_.find(local_id) != nullptr) {
-            co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+            co_return store_away();
         }
         break;
     }

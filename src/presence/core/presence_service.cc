@@ -2,6 +2,7 @@
 
 #include "presence/base/log.h"
 #include "presence/core/records.h"
+#include "presence/core/store_errors.h"
 #include "presence/rules/transition.h"
 #include "presence/rules/version.h"
 
@@ -70,7 +71,7 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
     if (!record) {
         ProfileAnswer answer = co_await parts_.profiles.get(user);
         if (!answer.known) {
-            co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+            co_return database_away();
         }
         record = record_from(answer.profile);
     }

@@ -178,9 +178,6 @@ public:
     /// Ends a session named by a back end. False: there is none of that name.
     [[nodiscard]] Task<Result<bool>> kick(UserId user, SessionId session);
 
-    /// Ends all sessions of a user whose stored facts say so: revoked or erased.
-    [[nodiscard]] Task<Result<bool>> end_all(UserId user, Cause cause, EndReason reason);
-
     /// Sessions that a life before this one left open: in grace from now, `unknown` until then.
     [[nodiscard]] Task<bool> restore(UserId user, std::vector<Session> sessions,
                                      WallTime last_alive);

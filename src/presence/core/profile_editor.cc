@@ -1,5 +1,7 @@
 #include "presence/core/profile_editor.h"
 
+#include "presence/core/store_errors.h"
+
 namespace presence {
 
 Result<ProfileChange> ProfileEditor::tell(const UserId& user, Result<ProfileChange> changed) {
@@ -59,7 +61,7 @@ Task<Result<ProfileRef>> ProfileEditor::profile(UserId user) {
         co_return read->front();
     }
     if (!answer.known) {
-        co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+        co_return database_away();
     }
     co_return answer.profile;
 }

@@ -21,6 +21,11 @@ constexpr std::size_t kUsersARound = 256;
 constexpr Millis kLookRound{10};
 /// A look that failed is made again after that long.
 constexpr Millis kRetry{1000};
+
+/// Whether a node of them has not said anew what it has.
+bool any_doubted(const auto& others) {
+    return std::ranges::any_of(others, [](const auto& entry) { return entry.second.doubted; });
+}
 }  // namespace
 
 // --- The keeper asks ---------------------------------------------------------------------------
@@ -111,18 +116,14 @@ void RoomKeeper::ask(Kept& kept) {
         kept.owes_full = true;  // Others may have missed as much of this node.
         arm(kept);
     }
-    const bool doubts =
-        std::ranges::any_of(kept.others, [](const auto& entry) { return entry.second.doubted; });
-    if (doubts) {
+    if (any_doubted(kept.others)) {
         ask_soon(kept, kAskAgain);
     }
     parts_.bus.ask_room(kept.room);
 }
 
 void RoomKeeper::note_answer(Kept& kept) {
-    const bool doubts =
-        std::ranges::any_of(kept.others, [](const auto& entry) { return entry.second.doubted; });
-    if (!doubts && kept.ask_at && *kept.ask_at > parts_.clock.now()) {
+    if (!any_doubted(kept.others) && kept.ask_at && *kept.ask_at > parts_.clock.now()) {
         ask_no_more(kept);
     }
 }

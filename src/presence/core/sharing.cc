@@ -2,8 +2,10 @@
 // the store is away, and when others thought this node dead.
 
 #include "presence/base/log.h"
+#include "presence/base/slice.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/records.h"
+#include "presence/core/store_errors.h"
 #include "presence/rules/version.h"
 
 #include <algorithm>
@@ -295,9 +297,7 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool
     }
     Result<bool> all = true;
     for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {
-        const std::size_t end = std::min(users.size(), i + kBatch);
-        std::vector<UserId> batch(users.begin() + static_cast<std::ptrdiff_t>(i),
-                                  users.begin() + static_cast<std::ptrdiff_t>(end));
+        std::vector<UserId> batch = slice(users, i, kBatch);
         Change nothing = [](Draft&) {};
         Result<bool> settled =
             co_await settle_many(std::move(batch), Cause::assertion, std::move(nothing));
@@ -306,7 +306,7 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool
         }
     }
     if (parts_.nodes.is_cut_off()) {
-        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+        co_return store_away();
     }
     co_return all;
 }
@@ -350,7 +350,7 @@ Task<Result<bool>> PresenceService::reload(const std::vector<Entered>& entered) 
     for (std::size_t i = 0; i < entered.size(); ++i) {
         UserRecordRef record = (*loaded)[i];
         if (!record && !profiles[i].known) {
-            co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+            co_return database_away();
         }
         take_record(entered[i].slot(),
                     record ? std::move(record) : record_from(profiles[i].profile));
@@ -385,7 +385,7 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
         co_return false;
     }
     if (is_apart()) {
-        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+        co_return store_away();
     }
     users_.at(slot).loaded = false;
     auto ended = std::make_shared<std::vector<Session>>();
@@ -416,7 +416,7 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
         co_return settled.error();
     }
     if (users_.at(slot).ahead) {
-        co_return Error{ErrorCode::unavailable, "the store does not answer", 1000, 0};
+        co_return store_away();
     }
     tell_holders(slot, *ended, reason);
     co_return !ended->empty();

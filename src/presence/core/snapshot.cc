@@ -81,6 +81,21 @@ bool SnapshotReader::void_older_rules(const std::vector<UserId>& users,
     return found;
 }
 
+Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> parties,
+                                                         std::vector<UserId> users) {
+    std::vector<UserId> asked = parties;
+    std::vector<ProfileAnswer> rules = co_await profiles_.get(std::move(asked));
+    std::vector<UserId> subjects = users;
+    Result<Records> records = co_await records_of(std::move(subjects));
+    if (!records) {
+        co_return records.error();
+    }
+    if (void_older_rules(users, records->records)) {
+        rules = co_await profiles_.get(std::move(parties));
+    }
+    co_return Found{std::move(rules), std::move(*records)};
+}
+
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
                          const Subject& subject) const {
     const ProfileAnswer& rules = subject.rules;
@@ -116,21 +131,18 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     if (viewer) {
         parties.push_back(*viewer);
     }
-    std::vector<UserId> asked = parties;
-    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
     std::vector<UserId> subjects = users;
-    Result<Records> found = co_await records_of(std::move(subjects));
+    Result<Found> found = co_await find(std::move(parties), std::move(subjects));
     if (!found) {
         co_return found.error();
     }
-    if (void_older_rules(users, found->records)) {
-        profiles = co_await profiles_.get(std::move(parties));
-    }
+    const std::vector<ProfileAnswer>& profiles = found->rules;
+    const Records& of_users = found->of_users;
     std::vector<Seen> seen;
     seen.reserve(users.size());
     for (std::size_t i = 0; i < users.size(); ++i) {
         seen.push_back(see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
-                           {users[i], found->records[i], profiles[i], found->cut_off}));
+                           {users[i], of_users.records[i], profiles[i], of_users.cut_off}));
     }
     co_return seen;
 }
@@ -155,24 +167,21 @@ Task<Result<std::vector<std::vector<Seen>>>> SnapshotReader::look_for_all(
     parties.insert(parties.end(), users.begin(), users.end());
     once_each(parties);
     std::vector<UserId> asked = parties;
-    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
     std::vector<UserId> subjects = users;
-    Result<Records> found = co_await records_of(std::move(subjects));
+    Result<Found> found = co_await find(std::move(asked), std::move(subjects));
     if (!found) {
         co_return found.error();
     }
-    if (void_older_rules(users, found->records)) {
-        asked = parties;
-        profiles = co_await profiles_.get(std::move(asked));
-    }
+    const std::vector<ProfileAnswer>& profiles = found->rules;
+    const Records& of_users = found->of_users;
     std::vector<std::vector<Seen>> seen(looks.size());
     for (std::size_t i = 0; i < looks.size(); ++i) {
         const ProfileAnswer& of_viewer = profiles[place_of(parties, looks[i].viewer)];
         seen[i].reserve(looks[i].users.size());
         for (const UserId& user : looks[i].users) {
             seen[i].push_back(see(&looks[i].viewer, &of_viewer,
-                                  {user, found->records[place_of(users, user)],
-                                   profiles[place_of(parties, user)], found->cut_off}));
+                                  {user, of_users.records[place_of(users, user)],
+                                   profiles[place_of(parties, user)], of_users.cut_off}));
         }
     }
     co_return seen;
@@ -182,25 +191,22 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
                                                   std::vector<UserId> users) {
     std::vector<UserId> parties = users;
     parties.insert(parties.end(), viewers.begin(), viewers.end());
-    std::vector<UserId> asked = parties;
-    std::vector<ProfileAnswer> profiles = co_await profiles_.get(std::move(asked));
     std::vector<UserId> subjects = users;
-    Result<Records> found = co_await records_of(std::move(subjects));
+    Result<Found> found = co_await find(std::move(parties), std::move(subjects));
     if (!found) {
         co_return found.error();
     }
-    if (void_older_rules(users, found->records)) {
-        profiles = co_await profiles_.get(std::move(parties));
-    }
+    const std::vector<ProfileAnswer>& profiles = found->rules;
+    Records& of_users = found->of_users;
     Crowd crowd{
-        std::move(found->records), std::vector<rules::VerdictRow>(viewers.size()), false, {}};
+        std::move(of_users.records), std::vector<rules::VerdictRow>(viewers.size()), false, {}};
     for (const ProfileAnswer& answer : profiles) {
         crowd.unread = crowd.unread || !answer.known;
     }
-    crowd.unreachable.resize(found->cut_off ? users.size() : 0);
+    crowd.unreachable.resize(of_users.cut_off ? users.size() : 0);
     for (std::size_t i = 0; i < users.size(); ++i) {
         crowd.records[i] = without_the_dead(std::move(crowd.records[i]));
-        if (found->cut_off && !crowd.records[i]) {
+        if (of_users.cut_off && !crowd.records[i]) {
             crowd.unreachable[i] = true;
         } else if (!crowd.records[i] && profiles[i].profile) {
             crowd.records[i] = record_from(profiles[i].profile);

@@ -126,6 +126,13 @@ private:
         bool cut_off = false;  ///< Null means: not this node's.
     };
     [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
+    struct Found {
+        std::vector<ProfileAnswer> rules;  ///< Of all parties.
+        Records of_users;
+    };
+    /// The rules of `parties`, none older than those under which the records of `users` were
+    /// written, and these records. Who is in `users` is among the parties.
+    [[nodiscard]] Task<Result<Found>> find(std::vector<UserId> parties, std::vector<UserId> users);
     /// Reads the rules again of those whose record was written under newer ones (RULINGS 8). False:
     /// there are none.
     [[nodiscard]] bool void_older_rules(const std::vector<UserId>& users,

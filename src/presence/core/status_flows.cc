@@ -1,6 +1,7 @@
 // What people declare: PresenceService::change_status and its rate.
 
 #include "presence/core/presence_service.h"
+#include "presence/core/store_errors.h"
 
 namespace presence {
 
@@ -112,7 +113,7 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
         const UserId id = users_.at(slot).id;
         ProfileAnswer answer = co_await parts_.profiles.get(id);
         if (!answer.known) {
-            co_return Error{ErrorCode::unavailable, "the database does not answer", 1000, 0};
+            co_return database_away();
         }
         DeclaredState declared = users_.at(slot).record->presence.declared;
         const std::uint64_t stored = answer.profile ? answer.profile->declared.revision : 0;

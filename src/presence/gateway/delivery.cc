@@ -1,6 +1,7 @@
 // What goes out of a gateway unasked: news of watched users, signals, and closes.
 
 #include "presence/base/log.h"
+#include "presence/base/slice.h"
 #include "presence/core/survey.h"
 #include "presence/gateway/gateway.h"
 
@@ -255,9 +256,7 @@ Detached Gateway::look_for_revoked() {
         std::ranges::move(parts_.shard.readers->users(), std::back_inserter(users));
     }
     for (std::size_t i = 0; i < users.size(); i += kLookBatch) {
-        const std::size_t end = std::min(users.size(), i + kLookBatch);
-        const std::vector<UserId> batch(users.begin() + static_cast<std::ptrdiff_t>(i),
-                                        users.begin() + static_cast<std::ptrdiff_t>(end));
+        const std::vector<UserId> batch = slice(users, i, kLookBatch);
         std::vector<UserId> asked = batch;
         const std::vector<ProfileAnswer> answers =
             co_await parts_.shard.cache.get(std::move(asked));

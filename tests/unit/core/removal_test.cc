@@ -73,9 +73,9 @@ TEST_F(RemovalTest, AKickThatTheStoreWouldNotTakeSaysSoAndIsDoneLater) {
     EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::offline});
 }
 
-TEST_F(RemovalTest, EndAllClosesEveryConnectionWithTheReason) {
+TEST_F(RemovalTest, ARevocationClosesEveryConnectionWithTheReason) {
     const Client phone = world.connect("ann");
-    ASSERT_TRUE(*world.wait(world.service(kAnn).end_all(kAnn, Cause::revoked, EndReason::revoked)));
+    ASSERT_TRUE(world.wait(world.service(kAnn).end_revoked(kAnn, world.clock.wall_now())));
     world.turn();
     EXPECT_EQ(world.connection(ann).ended, EndReason::revoked);
     EXPECT_EQ(world.connection(phone).ended, EndReason::revoked);
