@@ -84,7 +84,6 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll, bool st
     const SlotId id = readers_.create();
     Reader& reader = readers_.at(id);
     reader.place = std::move(place);
-    reader.stays = stays;
     reader.connection = request.connection;
     reader.user = user;
     reader.token_issued_at = request.claims.issued_at;
@@ -225,7 +224,7 @@ void Readers::close(SlotId id) {
         by_user_.erase(of_user);
     }
     --(reader.poll ? open_.polls : open_.streams);
-    if (reader.stays) {
+    if (reader.place) {
         give_back_place(reader.user);
     }
     readers_.destroy(id);
@@ -322,7 +321,7 @@ std::vector<UserId> Readers::users() const {
 
 void Readers::on_profile_changed(const UserId& user) {
     const std::vector<SlotId> readers = readers_of(user);
-    if (readers.empty() && !parts_.shard.service.has_sessions(user)) {
+    if (readers.empty()) {
         return;
     }
     std::vector<std::uint32_t> viewing;
@@ -344,8 +343,6 @@ Detached Readers::end_revoked(UserId user) {
             end(id, "token_revoked", Error{ErrorCode::unauthorized, "the token was revoked", 0, 0});
         }
     }
-    const WallTime before = *answer.profile->revoked_before;
-    co_await parts_.shard.service.end_revoked(std::move(user), before);
 }
 
 OpenConnections Readers::connections() const {

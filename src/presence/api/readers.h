@@ -106,14 +106,13 @@ private:
         bool ending = false;  ///< It has news, and ends in this turn of the loop.
     };
     struct Reader {
-        NodeReaders::Place place;
+        NodeReaders::Place place;  ///< None: a poll that does not wait, which no limit counts.
         net::ConnectionId connection;
         UserId user;
         std::optional<WallTime> token_issued_at;
         MonoTime token_over;  ///< Leeway included; 0: never.
         std::uint64_t last_id = 0;
         std::unique_ptr<Poll> poll;  ///< Null: a stream.
-        bool stays = true;           ///< Counts for the limits: all but polls that do not wait.
         bool begun = false;          ///< It has its snapshot, or waits.
         bool gone = false;           ///< Its client has left; nothing more is sent.
         bool slow_check = false;

@@ -98,6 +98,7 @@ public:
             shard_.readers->end_readers(user);
         }
         shard_.readers->on_profile_changed(user);
+        end_revoked(user);
     }
     void on_signal(const SignalRef&) override {}
     void on_room(const RoomStatementRef& statement) override { shard_.rooms.on_room(statement); }
@@ -110,6 +111,14 @@ public:
     }
 
 private:
+    Detached end_revoked(UserId user) {
+        ProfileAnswer answer = co_await shard_.cache.get(user);
+        if (answer.profile && answer.profile->revoked_before) {
+            const WallTime before = *answer.profile->revoked_before;
+            co_await shard_.service.end_revoked(std::move(user), before);
+        }
+    }
+
     Shard& shard_;
 };
 
