@@ -188,7 +188,7 @@ void place_files(Config& config) {
     if (config.database_url.starts_with(kSqlite)) {
         const std::filesystem::path file = config.database_url.substr(kSqlite.size());
         node.database_path = (file.is_absolute() ? file : folder / file).string();
-    } else if (config.database_url.starts_with("postgres")) {
+    } else if (is_postgres(config.database_url)) {
         node.postgres_url = config.database_url;
         node.database_path = (folder / "journal.db").string();
     }

@@ -92,7 +92,7 @@ Result<bool> check_store(const Config& config) {
 
 Result<bool> check_database(const Config& config) {
     const std::string& url = config.database_url;
-    if (url.starts_with("postgres")) {
+    if (is_postgres(url)) {
         Result<bool> checked = postgres::check_url(url);
         if (!checked) {
             return wrong_value("database.url " + checked.error().message);
@@ -147,6 +147,22 @@ Result<bool> check_auth(const Config& config) {
     return true;
 }
 
+Result<bool> check_tls(const Config& config) {
+    if (config.node.tls_certificate.empty() != config.node.tls_key.empty()) {
+        return wrong_value("tls.certificate and tls.key go together: one of them is empty");
+    }
+    return true;
+}
+
+Result<bool> check_message_sizes(const Config& config) {
+    const Limits& limits = config.node.limits;
+    if (limits.hello_bytes > limits.message_bytes) {
+        return wrong_value(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
+                                       limits.hello_bytes, limits.message_bytes));
+    }
+    return true;
+}
+
 }  // namespace
 
 Result<bool> validate(const Config& config) {
@@ -163,34 +179,14 @@ Result<bool> validate(const Config& config) {
     if (!listen) {
         return wrong_value("listen: " + listen.error().message);
     }
-    Result<bool> auth = check_auth(config);
-    if (!auth) {
-        return auth;
+    for (const auto check : {check_auth, check_tls, check_store, check_database,
+                             check_message_sizes, check_origins, check_cookie, check_log}) {
+        Result<bool> checked = check(config);
+        if (!checked) {
+            return checked;
+        }
     }
-    if (node.tls_certificate.empty() != node.tls_key.empty()) {
-        return wrong_value("tls.certificate and tls.key go together: one of them is empty");
-    }
-    Result<bool> store = check_store(config);
-    if (!store) {
-        return store;
-    }
-    Result<bool> database = check_database(config);
-    if (!database) {
-        return database;
-    }
-    if (node.limits.hello_bytes > node.limits.message_bytes) {
-        return wrong_value(fmt::format("limits.hello_bytes is {}, most is limits.message_bytes, {}",
-                                       node.limits.hello_bytes, node.limits.message_bytes));
-    }
-    Result<bool> origins = check_origins(config);
-    if (!origins) {
-        return origins;
-    }
-    Result<bool> cookie = check_cookie(config);
-    if (!cookie) {
-        return cookie;
-    }
-    return check_log(config);
+    return true;
 }
 
 }  // namespace presence::app

@@ -17,6 +17,11 @@ namespace presence::app {
 [[nodiscard]] Result<double> parse_real(std::string_view text);
 [[nodiscard]] Result<bool> parse_flag(std::string_view text);
 
+/// Whether `url` is meant to name a PostgreSQL; whether it names one well is another question.
+[[nodiscard]] inline bool is_postgres(std::string_view url) {
+    return url.starts_with("postgres");
+}
+
 /// The text itself, or the first line of the file that `file:PATH` names.
 [[nodiscard]] Result<std::string> read_secret(std::string_view text);
 

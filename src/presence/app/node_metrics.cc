@@ -24,6 +24,13 @@ double as_number(std::uint64_t value) {
     return static_cast<double>(value);
 }
 
+/// Writes a counter with its help.
+auto counters_on(MetricPage& page) {
+    return [&page](std::string_view name, std::string_view help, std::uint64_t value) {
+        page.counter(name, help, as_number(value));
+    };
+}
+
 /// On the worker's thread.
 Task<ThreadCounts> counts_of(Worker& worker) {
     ThreadCounts counts;
@@ -74,9 +81,7 @@ void write_redis(MetricPage& page, const SharedStore& store) {
     const redis::ClientCounters& client = store.client().counters();
     const redis::WireCounters& wire = store.client().wire_counters();
     const RedisBusCounters& bus = store.bus_counters();
-    const auto counter = [&](std::string_view name, std::string_view help, std::uint64_t value) {
-        page.counter(name, help, as_number(value));
-    };
+    const auto counter = counters_on(page);
     counter("presenced_redis_calls_total", "Calls of Redis.", client.calls);
     counter("presenced_redis_calls_refused_total", "Calls over the queue of the client.",
             client.refused);
@@ -117,9 +122,7 @@ void write_redis(MetricPage& page, const SharedStore& store) {
 }
 
 void write_postgres(MetricPage& page, const postgres::Database::Counters& counts) {
-    const auto counter = [&](std::string_view name, std::string_view help, std::uint64_t value) {
-        page.counter(name, help, as_number(value));
-    };
+    const auto counter = counters_on(page);
     counter("presenced_postgres_calls_total", "Calls of PostgreSQL.", counts.calls);
     counter("presenced_postgres_reads_total", "Statements that read profiles, each for many.",
             counts.statements_of_reads);
