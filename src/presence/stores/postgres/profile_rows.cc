@@ -37,17 +37,15 @@ CustomStatusRef custom_at(const Rows& rows, int row, int first) {
                                                        rows.time(row, first + 2)});
 }
 
+void lock_against_erasure(Connection& connection) {
+    connection.run("SELECT pg_advisory_xact_lock_shared(727081556)", Parameters());
+}
+
 }  // namespace
 
 void lock_for_erasure(Connection& connection) {
     connection.run("SELECT pg_advisory_xact_lock(727081556)", Parameters());
 }
-
-namespace {
-void lock_against_erasure(Connection& connection) {
-    connection.run("SELECT pg_advisory_xact_lock_shared(727081556)", Parameters());
-}
-}  // namespace
 
 PostgresProfileTables::PostgresProfileTables(Connection& connection, const UserId& user)
     : connection_(connection) {

@@ -45,12 +45,20 @@ void RedisBus::Hub::end() {
     }
 }
 
-void RedisBus::Hub::subscribe(std::size_t thread, std::vector<UserId> users, Subscribed done) {
+std::shared_ptr<RedisBus::Hub::Waiter> RedisBus::Hub::wait(std::size_t thread, Subscribed done) {
     auto waiter = std::make_shared<Waiter>();
     waiter->thread = thread;
     waiter->done.emplace(std::move(done));
     if (!subscriber_) {
         answer(*waiter, Error{ErrorCode::unavailable, "the bus is closed", 0, 0});
+        return nullptr;
+    }
+    return waiter;
+}
+
+void RedisBus::Hub::subscribe(std::size_t thread, std::vector<UserId> users, Subscribed done) {
+    const std::shared_ptr<Waiter> waiter = wait(thread, std::move(done));
+    if (!waiter) {
         return;
     }
     for (const UserId& user : users) {

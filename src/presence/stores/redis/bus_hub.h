@@ -91,6 +91,8 @@ private:
     void on_silence(std::uint32_t partition) override;
     void on_servers_changed() override;
 
+    /// One who waits for a subscription; null: the bus is closed, and they were told so.
+    [[nodiscard]] std::shared_ptr<Waiter> wait(std::size_t thread, Subscribed done);
     void answer(Waiter& waiter, Result<bool> result);
     void give_up(const std::shared_ptr<Waiter>& waiter);
     void send(std::string channel, std::string message, UniqueFunction<void()> not_sent);

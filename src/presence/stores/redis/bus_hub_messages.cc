@@ -50,11 +50,8 @@ void RedisBus::Hub::deliver_home(const UserId& user, UniqueFunction<void(Outlet&
 }
 
 void RedisBus::Hub::subscribe_room(std::size_t thread, RoomId room, Subscribed done) {
-    auto waiter = std::make_shared<Waiter>();
-    waiter->thread = thread;
-    waiter->done.emplace(std::move(done));
-    if (!subscriber_) {
-        answer(*waiter, Error{ErrorCode::unavailable, "the bus is closed", 0, 0});
+    const std::shared_ptr<Waiter> waiter = wait(thread, std::move(done));
+    if (!waiter) {
         return;
     }
     std::string channel = keys.partition_channel(partition_of(room));

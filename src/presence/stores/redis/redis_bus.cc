@@ -122,6 +122,22 @@ private:
     Receiver* receiver_ = nullptr;
 };
 
+namespace {
+
+using Receiver = PresenceBus::Receiver;
+
+/// Hands what came to whoever hears at `endpoint`, if anybody does.
+template <class Endpoint, class Said>
+auto to_receiver(Endpoint* endpoint, void (Receiver::*take)(const Said&)) {
+    return [endpoint, take](const Said& said) {
+        if (Receiver* const to = endpoint->receiver()) {
+            (to->*take)(said);
+        }
+    };
+}
+
+}  // namespace
+
 RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
                    std::uint64_t seed) {
     constexpr std::size_t kBits = 64;
@@ -130,51 +146,20 @@ RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<S
     for (std::size_t index = 0; index < hub_->threads.size(); ++index) {
         endpoints_.push_back(std::make_unique<Endpoint>(hub_, index));
         Endpoint* const endpoint = endpoints_.back().get();
-        hub_->outlets[index].presence = [endpoint](const PresenceEventRef& event) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_presence(event);
-            }
-        };
-        hub_->outlets[index].profile = [endpoint](const redis::ProfileChanged& change) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
+        Hub::Outlet& outlet = hub_->outlets[index];
+        outlet.presence = to_receiver(endpoint, &Receiver::on_presence);
+        outlet.profile = [endpoint](const redis::ProfileChanged& change) {
+            if (Receiver* const to = endpoint->receiver()) {
                 to->on_profile_changed(change.user, change.revision);
             }
         };
-        hub_->outlets[index].signal = [endpoint](const SignalRef& signal) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_signal(signal);
-            }
-        };
-        hub_->outlets[index].room = [endpoint](const RoomStatementRef& statement) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_room(statement);
-            }
-        };
-        hub_->outlets[index].room_asked = [endpoint](const RoomId& room) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_room_asked(room);
-            }
-        };
-        hub_->outlets[index].stays = [endpoint](const SessionStays& stays) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_session_stays(stays);
-            }
-        };
-        hub_->outlets[index].survey = [endpoint](const SurveyQuestionRef& question) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_survey(question);
-            }
-        };
-        hub_->outlets[index].survey_answer = [endpoint](const SurveyAnswerRef& answer) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_survey_answer(answer);
-            }
-        };
-        hub_->outlets[index].taken = [endpoint](const SessionTaken& taken) {
-            if (PresenceBus::Receiver* const to = endpoint->receiver()) {
-                to->on_session_taken(taken);
-            }
-        };
+        outlet.signal = to_receiver(endpoint, &Receiver::on_signal);
+        outlet.room = to_receiver(endpoint, &Receiver::on_room);
+        outlet.room_asked = to_receiver(endpoint, &Receiver::on_room_asked);
+        outlet.stays = to_receiver(endpoint, &Receiver::on_session_stays);
+        outlet.survey = to_receiver(endpoint, &Receiver::on_survey);
+        outlet.survey_answer = to_receiver(endpoint, &Receiver::on_survey_answer);
+        outlet.taken = to_receiver(endpoint, &Receiver::on_session_taken);
     }
     client.thread().post([hub = hub_] { hub->begin(); });
 }
