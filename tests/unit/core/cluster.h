@@ -180,15 +180,6 @@ public:
         device->node->gateway.close(device->connection);
         wait(device->node->shard.service.end(device->session, Cause::goodbye));
     }
-    /// Joins as a client does; what the room was then, to it.
-    ToldRoom join(const DeviceRef& device, const std::string& room, std::string meta = {},
-                  bool observe = false) {
-        Result<bool> joined = wait(device->node->shard.rooms.join(
-            {device->connection, device->id, device->user, RoomId(room), std::move(meta), observe,
-             true, std::nullopt}));
-        PRESENCE_ASSERT(joined.has_value());
-        return connection(device).rooms.back();
-    }
     void leave(const DeviceRef& device, const std::string& room) {
         wait(device->node->shard.rooms.leave(device->connection.slot, device->id, device->user,
                                              RoomId(room)));
@@ -226,7 +217,8 @@ public:
         return lines;
     }
     // --- Rooms -----------------------------------------------------------------------------------
-    Result<ToldRoom> try_join(const DeviceRef& device, const char* room, const Joining& how = {}) {
+    Result<ToldRoom> try_join(const DeviceRef& device, const std::string& room,
+                              const Joining& how = {}) {
         const std::size_t before = connection(device).rooms.size();
         Result<bool> joined = wait(device->node->shard.rooms.join(
             {device->connection, device->id, device->user, RoomId(room), how.meta, how.observe,
@@ -241,7 +233,7 @@ public:
         return answer;
     }
     /// What was answered.
-    ToldRoom join(const DeviceRef& device, const char* room, const Joining& how = {}) {
+    ToldRoom join(const DeviceRef& device, const std::string& room, const Joining& how = {}) {
         Result<ToldRoom> answer = try_join(device, room, how);
         PRESENCE_ASSERT(answer.has_value());
         return *answer;

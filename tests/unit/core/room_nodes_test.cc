@@ -303,7 +303,7 @@ TEST(RoomsOfNodes, ASessionResumedElsewhereIsStillInItsRoomsAndNobodyIsTold) {
     Cluster cluster(3);
     const auto bob = cluster.connect(cluster.node(2), "bob");
     const auto ann = cluster.connect(cluster.node(0), "ann");
-    cluster.join(ann, "hall", R"({"at":1})");
+    cluster.join(ann, "hall", {.meta = R"({"at":1})"});
     cluster.join(bob, "hall");
     cluster.run(kQuiet);
     (void)cluster.told_rooms(bob);
@@ -342,14 +342,14 @@ TEST(RoomsOfNodes, WhatTheClientSaysAtTheNewNodeStandsAboveWhatTheOldOneTells) {
     Cluster cluster(2);
     const auto ann = cluster.connect(cluster.node(0), "ann");
     for (const char* room : {"hall", "yard"}) {
-        cluster.join(ann, room, R"({"old":1})");
+        cluster.join(ann, room, {.meta = R"({"old":1})"});
     }
     cluster.run(kQuiet);
     cluster.pause(cluster.node(0));  // So its word comes late.
     const auto back = cluster.connect(cluster.node(1), "ann", ann);
     ASSERT_TRUE(back->resumed);
     cluster.leave(back, "hall");
-    cluster.join(back, "yard", R"({"new":1})");
+    cluster.join(back, "yard", {.meta = R"({"new":1})"});
     cluster.go_on(cluster.node(0));
     cluster.run(5s);
     EXPECT_EQ(cluster.wait(cluster.node(1).survey.room(kHall, std::nullopt, 9)).members, 0U);

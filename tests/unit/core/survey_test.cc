@@ -121,7 +121,7 @@ TEST(Survey, MembersOfARoomAreListedPageByPageWhereverTheyAre) {
     Cluster cluster(3);
     for (const auto& [name, node] : std::vector<std::pair<const char*, std::size_t>>{
              {"ann", 0}, {"bob", 1}, {"carl", 2}, {"dora", 0}, {"bob", 2}}) {
-        cluster.join(cluster.connect(cluster.node(node), name), "hall", R"({"at":1})");
+        cluster.join(cluster.connect(cluster.node(node), name), "hall", {.meta = R"({"at":1})"});
     }
     cluster.run(1s);
     for (std::size_t asked = 0; asked < 3; ++asked) {
