@@ -178,6 +178,7 @@ private:
     /// After a look within somebody's anti-flap window: what follows may never be announced, as it
     /// may end where it began.
     void look_again_if_untold(std::uint32_t connection, const Seen& seen);
+    void heal_after(WatchIndex::EdgeId edge, Millis untold);
     void refresh_users(std::uint32_t connection, const std::vector<UserId>& users);
     [[nodiscard]] WatchSink* sink_of(std::uint32_t connection) const {
         return sinks_[connection >> 31U];
@@ -197,6 +198,14 @@ private:
     std::array<WatchSink*, 2> sinks_{};
     WatchNeighbour* neighbour_ = nullptr;
     WatchIndex index_;
+    /// What was seen last in the middle of an anti-flap window.
+    struct Untold {
+        std::uint32_t connection = 0;
+        UserId viewer;
+        Seen seen;
+    };
+    /// One wait an edge, however often it is looked at meanwhile.
+    boost::unordered_flat_map<WatchIndex::EdgeId, Untold> untold_;
     std::vector<std::pair<std::uint32_t, WatchIndex::EdgeId>> dirty_;  ///< Connection, edge.
     std::vector<std::uint32_t> collected_;                             ///< Subjects with news.
 };

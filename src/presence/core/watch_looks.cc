@@ -75,15 +75,31 @@ void WatchDesk::look_again_if_untold(std::uint32_t connection, const Seen& seen)
     }
     const Millis untold = seen.record->untold_until - clock_.wall_now();
     const UserId* const viewer = viewer_of(connection);
-    if (untold > Millis{0} && viewer != nullptr) {
-        scheduler_.after(std::min(untold, kMostUntold) + kAfterUntold,
-                         [this, connection, who = *viewer, seen] {
-                             const UserId* const still = viewer_of(connection);
-                             if (still != nullptr && *still == who) {
-                                 heal(connection, seen);
-                             }
-                         });
+    WatchIndex::EdgeId edge = 0;
+    if (untold <= Millis{0} || viewer == nullptr ||
+        !index_.find_edge(connection, seen.user, edge)) {
+        return;
     }
+    if (untold_.insert_or_assign(edge, Untold{connection, *viewer, seen}).second) {
+        heal_after(edge, untold);
+    }
+}
+
+void WatchDesk::heal_after(WatchIndex::EdgeId edge, Millis untold) {
+    scheduler_.after(std::min(untold, kMostUntold) + kAfterUntold, [this, edge] {
+        const auto found = untold_.find(edge);
+        const Millis left = found->second.seen.record->untold_until - clock_.wall_now();
+        if (left > Millis{0}) {
+            heal_after(edge, left);  // Seen again meanwhile, in a later window.
+            return;
+        }
+        Untold ended = std::move(found->second);
+        untold_.erase(found);
+        const UserId* const still = viewer_of(ended.connection);
+        if (still != nullptr && *still == ended.viewer) {
+            heal(ended.connection, std::move(ended.seen));
+        }
+    });
 }
 
 Detached WatchDesk::heal(std::uint32_t connection, Seen before) {

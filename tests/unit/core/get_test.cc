@@ -44,6 +44,27 @@ TEST(Get, WhatItGaveInTheMiddleOfAWindowIsCorrectedAfterIt) {
     (void)ann;
 }
 
+TEST(Get, AskedOftenInTheMiddleOfAWindowKeepsOneWaitAUser) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.watch(bob, {"ann"});
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    world.run(150ms);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::away);
+    const std::size_t waits = world.scheduler.pending();
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::away);
+    }
+    EXPECT_EQ(world.scheduler.pending(), waits);
+    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+    world.run(2s);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::busy}));
+    (void)ann;
+}
+
 TEST(Get, WhatItGaveIsNotToldAgain) {
     World world;
     const Client bob = world.connect("bob");
