@@ -12,9 +12,8 @@
 #include <filesystem>
 #include <sys/resource.h>
 
+namespace presence::bench {
 namespace {
-
-using namespace presence::bench;
 
 /// Children inherit it, so the server gets as many files as this process may have.
 void raise_file_limit() {
@@ -97,7 +96,7 @@ int run_bare(std::size_t reply, std::size_t fan_out) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App app{
         "presenced-bench: what presenced costs, beside a bare loop that only makes the system "
         "calls.\nExit: 0 measured, 1 a bar is not kept (--strict), 2 something went wrong"};
@@ -157,4 +156,10 @@ int main(int argc, char** argv) {
         names = scenario_names();
     }
     return run_scenarios(names, options, json, strict);
+}
+
+}  // namespace presence::bench
+
+int main(int argc, char** argv) {
+    return presence::bench::run(argc, argv);
 }

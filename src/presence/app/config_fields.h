@@ -16,10 +16,7 @@
 #include <vector>
 
 /// An accessor of a field of `Config`.
-#define PRESENCED_FIELD(path)      \
-    [](Config & config) -> auto& { \
-        return config.path;        \
-    }
+#define PRESENCED_FIELD(path) ([](auto& config) -> auto& { return config.path; })
 
 namespace presence::app {
 

@@ -96,12 +96,12 @@ Header read_header(std::span<const char> bytes, bool in_message) {
     }
     header.payload_size =
         length_size == 0 ? short_length : big_endian(bytes.subspan(2, length_size));
-    if (length_size == 2 && header.payload_size < kLength16) {
+    const bool too_long_a_form = (length_size == 2 && header.payload_size < kLength16) ||
+                                 (length_size == 8 && header.payload_size <= 0xFFFF);
+    if (too_long_a_form) {
         header.wrong = "length not in its shortest form";
     } else if (length_size == 8 && (header.payload_size >> 63) != 0) {
         header.wrong = "length over 63 bits";
-    } else if (length_size == 8 && header.payload_size <= 0xFFFF) {
-        header.wrong = "length not in its shortest form";
     }
     header.size = 2 + length_size + kMaskSize;
     header.complete = true;

@@ -343,7 +343,7 @@ void Sender::answer_test(Scheduler& home,
     const std::string body = body_of({encode_(event, "evt_" + random_.token())});
     for (const std::string& url : config_.urls) {
         loop_.send(request_for(url, "msg_" + random_.token(), body),
-                   [trials, url](Response response) {
+                   [trials, url](const Response& response) {
                        const bool arrived = is_success(response.status);
                        trials->all.push_back(
                            {url, arrived, response.status, arrived ? "" : failure_of(response)});

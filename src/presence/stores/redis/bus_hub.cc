@@ -56,7 +56,8 @@ std::shared_ptr<RedisBus::Hub::Waiter> RedisBus::Hub::wait(std::size_t thread, S
     return waiter;
 }
 
-void RedisBus::Hub::subscribe(std::size_t thread, std::vector<UserId> users, Subscribed done) {
+void RedisBus::Hub::subscribe(std::size_t thread, const std::vector<UserId>& users,
+                              Subscribed done) {
     const std::shared_ptr<Waiter> waiter = wait(thread, std::move(done));
     if (!waiter) {
         return;

@@ -53,7 +53,7 @@ public:
     // The store's thread.
     void begin();
     void end();
-    void subscribe(std::size_t thread, std::vector<UserId> users, Subscribed done);
+    void subscribe(std::size_t thread, const std::vector<UserId>& users, Subscribed done);
     void unsubscribe(std::size_t thread, const UserId& user);
     void publish(PresenceEventRef event, std::string message);
     void publish_profile(redis::ProfileChanged change);

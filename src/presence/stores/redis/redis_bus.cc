@@ -24,7 +24,7 @@ public:
         Completion<Result<bool>> in_force([&](Completion<Result<bool>>::Done done) {
             hub_->store().post([hub = hub_, index = index_, users = std::move(users),
                                 done = std::move(done)]() mutable {
-                hub->subscribe(index, std::move(users), std::move(done));
+                hub->subscribe(index, users, std::move(done));
             });
         });
         Result<bool> subscribed = co_await in_force;
