@@ -135,7 +135,9 @@ bool PostgresServer::answers() const {
 }
 
 void PostgresServer::execute(const std::string& sql) {
-    auto connection = postgres::Connection::open({.url = url("postgres")});
+    // A busy machine copies a template for seconds.
+    auto connection =
+        postgres::Connection::open({.url = url("postgres"), .statement_timeout = Millis{60'000}});
     PRESENCE_ASSERT(connection.has_value());
     (*connection)->execute(sql.c_str());
     const std::optional<Error> failure = (*connection)->take_failure();

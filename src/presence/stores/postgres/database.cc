@@ -147,8 +147,9 @@ bool Database::wait_for_work(std::size_t index) {
             return true;
         }
         if (stopping_) {
-            // Whoever is connected finishes what waits; nobody connects any more.
-            return false;
+            // Whoever is connected finishes what waits. Where nobody is yet, the first worker tries
+            // once: what was handed in before it came about is not refused for that.
+            return index == 0 && !queue_.empty() && connected_ == 0 && !away_;
         }
         const bool may_connect =
             !worker.connection && (index == 0 || (connected_ > 0 && !queue_.empty()));
