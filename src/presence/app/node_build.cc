@@ -166,7 +166,8 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
                                                                accepts, metrics_door(worker)});
     worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
                                                   net_limits(worker.limits), strangers);
-    worker.gateway->connect(*worker.server, gateways);
+    worker.sockets = std::make_unique<gateway::ServerSockets>(*worker.server, *worker.loop);
+    worker.gateway->connect(*worker.sockets, gateways);
     worker.api->connect(*worker.server);
     worker.door->connect(*worker.server);
     gateway::Gateway* const gateway = worker.gateway.get();

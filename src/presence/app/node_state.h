@@ -56,6 +56,7 @@ struct Worker {
     std::unique_ptr<api::Api> api;
     std::unique_ptr<FrontDoor> door;
     std::unique_ptr<net::Server> server;
+    std::unique_ptr<gateway::ServerSockets> sockets;  ///< The gateway's.
     std::thread thread;
 };
 

@@ -39,7 +39,7 @@ CloseReason close_reason_for(EndReason reason) {
 void Gateway::send(SlotId id, std::string_view text) {
     if (const ClientConnection* connection = connections_.find(id);
         connection != nullptr && connection->stage != ClientConnection::Stage::closing) {
-        after_send(id, server_->send_text(connection->net, text));
+        after_send(id, sockets_->send_text(connection->net, text));
     }
 }
 
@@ -103,7 +103,7 @@ void Gateway::close(SlotId id, CloseReason reason, bool keep_session) {
     }
     parts_.shard.rooms.drop_connection(id.slot);
     parts_.shard.watches.unwatch_all(id.slot);
-    server_->close(net, info.code, info.word);
+    sockets_->close(net, info.code, info.word);
 }
 
 void Gateway::on_session_taken(const SessionTaken& taken) {
@@ -128,7 +128,7 @@ void Gateway::end_connection(SlotId id, EndReason reason) {
 
 void Gateway::ping_connection(SlotId id) {
     if (const ClientConnection* connection = connections_.find(id)) {
-        server_->send_ping(connection->net);
+        sockets_->send_ping(connection->net);
     }
 }
 
@@ -147,7 +147,7 @@ bool Gateway::is_open(SlotId id) {
 bool Gateway::can_take(std::uint32_t slot) {
     const auto [connection, id] = connections_.in(slot);
     return connection != nullptr && connection->stage == ClientConnection::Stage::open &&
-           !connection->paused && !server_->is_blocked(connection->net);
+           !connection->paused && !sockets_->is_blocked(connection->net);
 }
 
 const EncodedNews::Kind& Gateway::encoded(WatchIndex::Subject& subject, Verdict verdict) {
@@ -180,7 +180,7 @@ void Gateway::deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* co
     if (subjects.size() == 1) {
         ++counters_.updates_sent;
         const EncodedNews::Kind& kind = encoded(*subjects[0], verdicts[0]);
-        after_send(id, server_->send_text_shared(connection->net, kind.frame));
+        after_send(id, sockets_->send_text_shared(connection->net, kind.frame));
         return;
     }
     std::vector<std::string_view> pieces;
@@ -218,7 +218,7 @@ void Gateway::on_presence(const PresenceEventRef& event) {
     }
     parts_.shard.watches.on_presence(event);
     parts_.shard.rooms.on_presence(event);
-    parts_.loop.request_batch_end();
+    sockets_->request_batch_end();
 }
 
 void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {

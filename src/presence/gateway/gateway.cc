@@ -35,8 +35,8 @@ void Gateway::limits_changed() {
     parse_limits_.query_users = parts_.limits.query_users;
 }
 
-void Gateway::connect(net::Server& server, std::vector<Gateway*> peers) {
-    server_ = &server;
+void Gateway::connect(Sockets& sockets, std::vector<Gateway*> peers) {
+    sockets_ = &sockets;
     peers_ = std::move(peers);
 }
 
@@ -55,7 +55,7 @@ void Gateway::on_upgrade(net::ConnectionId id, net::HttpRequest& request) {
         // The scheme was checked by the front door.
         connection.rarely().header_token = std::string(authorization->substr(7));
     }
-    if (!server_->accept_websocket(id, chosen, to_tag(slot))) {
+    if (!sockets_->accept_websocket(id, chosen, to_tag(slot))) {
         connections_.destroy(slot);
         return;
     }
@@ -147,7 +147,7 @@ void Gateway::finish_request(SlotId id) {
             return;
         }
     }
-    server_->resume_reading(connection->net);
+    sockets_->resume_reading(connection->net);
 }
 
 void Gateway::on_drained(net::UserTag tag) {
@@ -205,7 +205,7 @@ void Gateway::visit(const Timer& timer, std::uint32_t tick, MonoTime now) {
             return;
         case TimerKind::slow: {
             connection->slow_check = false;
-            const auto since = server_->blocked_since(connection->net);
+            const auto since = sockets_->blocked_since(connection->net);
             if (!since) {
                 return;
             }

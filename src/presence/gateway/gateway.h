@@ -8,7 +8,7 @@
 #include "presence/core/slot_pool.h"
 #include "presence/core/timing_wheel.h"
 #include "presence/gateway/connection.h"
-#include "presence/net/loop.h"
+#include "presence/gateway/sockets.h"
 #include "presence/net/server.h"
 #include "presence/ports/presence_bus.h"
 #include "presence/ports/token_verifier.h"
@@ -55,7 +55,7 @@ struct GatewayCounters {
 
 struct GatewayParts {
     std::size_t index = 0;  ///< Of this thread.
-    net::Loop& loop;
+    Scheduler& loop;
     const Clock& clock;
     Random& random;
     Shard& shard;
@@ -79,8 +79,8 @@ public:
     explicit Gateway(const GatewayParts& parts);
     ~Gateway() override;
 
-    /// The server whose connections these are, and all gateways of the process by index.
-    void connect(net::Server& server, std::vector<Gateway*> peers);
+    /// The sockets of these connections, and all gateways of the process by index.
+    void connect(Sockets& sockets, std::vector<Gateway*> peers);
 
     // -- From net, by way of the front door ---------------------------------------------------
     /// A sound upgrade of /v1/connect, its origin checked.
@@ -215,7 +215,7 @@ private:
     void file(SlotId id, TimerKind kind, MonoTime deadline);
 
     GatewayParts parts_;
-    net::Server* server_ = nullptr;
+    Sockets* sockets_ = nullptr;
     std::vector<Gateway*> peers_;
     SlotPool<ClientConnection> connections_;
     TimingWheel<Timer> timers_;

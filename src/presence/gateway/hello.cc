@@ -90,7 +90,7 @@ Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello, 
         attach(id, request, std::move(hello), std::move(*claims));
         co_return;
     }
-    net::DetachedConnection moving = server_->release(connection->net);
+    net::DetachedConnection moving = sockets_->release(connection->net);
     if (!moving) {
         co_return;  // It was lost in this very turn of the loop; on_closed is on its way.
     }
@@ -105,7 +105,7 @@ Detached Gateway::identify(SlotId id, RequestId request, protocol::Hello hello, 
 void Gateway::take_in(net::DetachedConnection moving, RequestId request, protocol::Hello hello,
                       TokenClaims claims) {
     const SlotId id = connections_.create();
-    const net::ConnectionId adopted = server_->adopt(std::move(moving), to_tag(id));
+    const net::ConnectionId adopted = sockets_->adopt(std::move(moving), to_tag(id));
     if (!adopted) {
         connections_.destroy(id);
         return;
@@ -233,9 +233,7 @@ void Gateway::welcome(SlotId id, RequestId request, const Attachment& attached,
                       std::string_view secret, const TokenClaims& claims) {
     ++counters_.welcomes;
     const ClientConnection& connection = connections_.at(id);
-    server_->set_admitted(connection.net);
-    server_->set_message_limit(connection.net,
-                               static_cast<std::uint32_t>(parts_.limits.message_bytes));
+    sockets_->admit(connection.net, static_cast<std::uint32_t>(parts_.limits.message_bytes));
     protocol::WelcomeFields fields;
     fields.user = connection.user;
     fields.session = attached.id;

@@ -235,7 +235,7 @@ void Gateway::send_frames(SlotId id, const RoomFrames& frames) {
         if (connection == nullptr || connection->stage == ClientConnection::Stage::closing) {
             return;
         }
-        after_send(id, server_->send_text_shared(connection->net, frame));
+        after_send(id, sockets_->send_text_shared(connection->net, frame));
     }
 }
 

@@ -81,7 +81,7 @@ protected:
         }
         shards.connect_rooms();
         for (const auto& thread : threads) {
-            thread->gateway.connect(thread->server, {&threads[0]->gateway, &threads[1]->gateway});
+            thread->gateway.connect(thread->sockets, {&threads[0]->gateway, &threads[1]->gateway});
         }
         threads[0]->server.listen(listener);
     }
@@ -119,7 +119,8 @@ protected:
                        world.tokens, [](std::string_view) { return ResumeHash{}; }, world.config,
                        world.limits}),
               door(gateway),
-              server(loop, door) {}
+              server(loop, door),
+              sockets(server, loop) {}
         net::Loop& loop;
         MemorySessionStore store;
         MemoryProfileStore profile_store;
@@ -127,6 +128,7 @@ protected:
         Gateway gateway;
         Door door;
         net::Server server;
+        ServerSockets sockets;
     };
 
     /// One turn of each loop: what its sockets hold, then what was posted.
