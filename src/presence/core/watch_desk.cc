@@ -223,7 +223,7 @@ void WatchDesk::give_up(const WatchRequest& request, const Wanted& wanted) {
         }
     }
     if (!kept.empty()) {
-        look_again_later(request.connection, std::move(kept), kRetry);
+        look_again_later(request.connection, std::move(kept));
     }
 }
 
@@ -272,7 +272,7 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
         }
     }
     if (!unread.empty()) {
-        look_again_later(request.connection, std::move(unread), kRetry);
+        look_again_later(request.connection, std::move(unread));
     }
     co_return seen;
 }

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -174,12 +175,14 @@ private:
     /// Looks again at what was seen in the middle of an anti-flap window, and tells the difference
     /// if no announcement has told it.
     Detached heal(std::uint32_t connection, Seen before);
-    void look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait);
+    /// After kRetry, in one look with whatever else of the connection waits for it.
+    void look_again_later(std::uint32_t connection, std::vector<UserId> users);
     /// After a look within somebody's anti-flap window: what follows may never be announced, as it
     /// may end where it began.
     void look_again_if_untold(std::uint32_t connection, const Seen& seen);
     void heal_after(WatchIndex::EdgeId edge, Millis untold);
-    void refresh_users(std::uint32_t connection, const std::vector<UserId>& users);
+    /// But for those of whom a look is under way: it finds the newest, or comes back here.
+    void refresh_users(std::uint32_t connection, const std::set<UserId>& users);
     [[nodiscard]] WatchSink* sink_of(std::uint32_t connection) const {
         return sinks_[connection >> 31U];
     }
@@ -206,6 +209,12 @@ private:
     };
     /// One wait an edge, however often it is looked at meanwhile.
     boost::unordered_flat_map<WatchIndex::EdgeId, Untold> untold_;
+    /// Users who a connection must be told of and could not.
+    struct Retry {
+        UserId viewer;
+        std::set<UserId> users;
+    };
+    boost::unordered_flat_map<std::uint32_t, Retry> retries_;  ///< By connection, one wait each.
     std::vector<std::pair<std::uint32_t, WatchIndex::EdgeId>> dirty_;  ///< Connection, edge.
     std::vector<std::uint32_t> collected_;                             ///< Subjects with news.
 };

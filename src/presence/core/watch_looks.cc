@@ -63,7 +63,7 @@ Task<Result<std::vector<Seen>>> WatchDesk::get(WatchRequest request) {
         look_again_if_untold(request.connection, one);
     }
     if (!again.empty()) {
-        look_again_later(request.connection, std::move(again), kRetry);
+        look_again_later(request.connection, std::move(again));
     }
     co_return seen;
 }
@@ -116,7 +116,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
     Result<std::vector<Seen>> looked = co_await reader_.look(std::move(viewer), std::move(users));
     if (!looked) {
         let_go(edge);
-        look_again_later(connection, {before.user}, kRetry);
+        look_again_later(connection, {before.user});
         co_return;
     }
     const Seen& seen = looked->front();
@@ -216,29 +216,41 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
     }
     std::ranges::move(older, std::back_inserter(unread));
     if (!unread.empty()) {
-        look_again_later(connection, std::move(unread), kRetry);
+        look_again_later(connection, std::move(unread));
     }
 }
 
-void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users, Millis wait) {
+void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users) {
     const UserId* const viewer = viewer_of(connection);
     if (viewer == nullptr) {
         return;
     }
-    scheduler_.after(wait, [this, connection, who = *viewer, users = std::move(users)] {
-        const UserId* const still = viewer_of(connection);
-        if (still != nullptr && *still == who) {
-            refresh_users(connection, users);
-        }
-    });
+    const auto [waiting, first] = retries_.try_emplace(connection);
+    Retry& retry = waiting->second;
+    if (!(retry.viewer == *viewer)) {
+        retry = {*viewer, {}};  // The connection's number was another's before.
+    }
+    retry.users.insert(std::make_move_iterator(users.begin()),
+                       std::make_move_iterator(users.end()));
+    if (first) {
+        scheduler_.after(kRetry, [this, connection] {
+            const auto found = retries_.find(connection);
+            const Retry due = std::move(found->second);
+            retries_.erase(found);
+            const UserId* const still = viewer_of(connection);
+            if (still != nullptr && *still == due.viewer) {
+                refresh_users(connection, due.users);
+            }
+        });
+    }
 }
 
-void WatchDesk::refresh_users(std::uint32_t connection, const std::vector<UserId>& users) {
+void WatchDesk::refresh_users(std::uint32_t connection, const std::set<UserId>& users) {
     std::vector<EdgeRef> edges;
     std::vector<UserId> watched;
     for (const UserId& user : users) {
         WatchIndex::EdgeId id = 0;
-        if (index_.find_edge(connection, user, id)) {
+        if (index_.find_edge(connection, user, id) && index_.edge(id).unready == 0) {
             edges.push_back(hold(id));
             watched.push_back(user);
         }

@@ -65,6 +65,27 @@ TEST(Get, AskedOftenInTheMiddleOfAWindowKeepsOneWaitAUser) {
     (void)ann;
 }
 
+TEST(Get, AskedOftenWhileTheDatabaseIsAwayKeepsOneRetryAConnection) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.run(2s);
+    world.disk->profiles.faults().set_unavailable(true);
+    world.watch(bob, {"carl", "dora"});
+    world.run(100ms);
+    const std::size_t waits = world.scheduler.pending();
+    for (int i = 0; i < 40; ++i) {
+        EXPECT_EQ(get(world, bob, {UserId("carl")})[0].status, Status::unknown);
+        world.run(i % 4 == 0 ? 1s : 0s);
+    }
+    EXPECT_LE(world.scheduler.pending(), waits);
+    world.disk->profiles.faults().set_unavailable(false);
+    world.run(2s);
+    EXPECT_EQ(statuses(world.told(bob), "carl"), Statuses{Status::offline});
+    EXPECT_EQ(statuses(world.told(bob), "dora"), Statuses{Status::offline});
+    (void)ann;
+}
+
 TEST(Get, WhatItGaveIsNotToldAgain) {
     World world;
     const Client bob = world.connect("bob");
