@@ -31,9 +31,9 @@ export class Backoff {
   }
 
   nextMs(): number {
-    const first = this.#attempts === 0 ? this.#firstMs : this.#options.firstMs;
+    const first = this.#attempts ? this.#options.firstMs : this.#firstMs;
     const window = Math.min(this.#options.capMs, first * 2 ** this.#attempts);
-    const least = this.#attempts === 0 ? 0 : window / 5;
+    const least = this.#attempts ? window / 5 : 0;
     this.#attempts = Math.min(this.#attempts + 1, 30);
     return least + this.#random() * (window - least);
   }

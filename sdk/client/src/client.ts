@@ -1,4 +1,3 @@
-import { ActivityTracker } from "./activity.js";
 import { checkIds } from "./bounds.js";
 import { systemClock, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
@@ -8,6 +7,7 @@ import { freeze, isSame } from "./frozen.js";
 import { Known } from "./known.js";
 import { Link, type ConnectionStatus } from "./link.js";
 import type { ClientEvents, ClientOptions } from "./options.js";
+import { OwnState } from "./own_state.js";
 import type { UserListener } from "./presence_map.js";
 import type {
   Activity,
@@ -27,10 +27,9 @@ import type {
 import { errorOf } from "./requests.js";
 import { makeServerClock, type ServerClock } from "./server_clock.js";
 import { settled } from "./settled.js";
-import { TokenSource } from "./token_source.js";
+import { makeTokenSource } from "./token_source.js";
 import { webSocketTransport } from "./web_socket_transport.js";
 
-const IDLE_AFTER_MS = 5 * 60_000;
 const BATCH_MS = 200;
 
 /** A client of one presence server, for one user at a time. */
@@ -42,20 +41,16 @@ export class PresenceClient {
   readonly #link: Link;
   readonly #known: Known;
   readonly #serverClock: ServerClock;
-  readonly #tracker: ActivityTracker | undefined;
+  readonly #own: OwnState;
   readonly #unlisten: () => void;
-  #activity: Activity | undefined;
-  #delivery: "live" | "paused" = "live";
   #session: Welcome | undefined;
   #health: Health | undefined;
-  #sessionStatus: StatusChange | undefined;
   #wasReady = false;
   #isDestroyed = false;
 
   /** Starts nothing but listeners for input and page visibility; `connect` does. */
   constructor(options: ClientOptions) {
-    const clock = options.clock ?? systemClock;
-    const environment = options.environment ?? pageEnvironment();
+    const { clock = systemClock, environment = pageEnvironment(), batchMs = BATCH_MS } = options;
     this.#options = options;
     this.#clock = clock;
     this.#environment = environment;
@@ -64,28 +59,22 @@ export class PresenceClient {
     this.#known = new Known(
       {
         clock,
-        limits: () => (this.#session as Welcome).limits,
-        ask: (request, handler) => this.#link.ask(request, handler),
+        ask: (...question) => this.#link.ask(...question),
         tell: (request) => this.#link.tell(request),
         report: (error) => this.#report(error),
       },
       this.#serverClock,
-      options.batchMs ?? BATCH_MS,
+      batchMs,
       this.#emitter,
     );
-    if (options.idleAfterMs !== false && environment.inputTarget) {
-      this.#activity = "active";
-      this.#tracker = new ActivityTracker(clock, {
-        idleAfterMs: options.idleAfterMs ?? IDLE_AFTER_MS,
-        target: environment.inputTarget,
-        onChange: (state) => this.setActivity(state),
-      });
-    }
+    this.#own = new OwnState(options, clock, environment, this.#serverClock, (request) =>
+      this.#link.tell(request),
+    );
     this.#unlisten = environment.listen({
       woke: () => this.#link.wake(),
       wentOffline: () => this.#link.probe(),
-      hidden: () => this.#hidden(),
-      putAway: (isLeaving) => this.#link.putAway(isLeaving),
+      hidden: () => this.#own.pageHidden(),
+      putAway: (isLeaving) => this.#link.stow(isLeaving),
     });
   }
 
@@ -113,7 +102,7 @@ export class PresenceClient {
   /** Tries now, whatever the backoff says. */
   reconnectNow(): void {
     this.#checkAlive();
-    this.#link.reconnectNow();
+    this.#link.retryNow();
   }
 
   /** Closes without goodbye: the session stays in grace and `connect` resumes it. */
@@ -124,8 +113,8 @@ export class PresenceClient {
   /** Ends this device's session now. Forgets token, session, watches, rooms and what was seen. */
   signOut(): void {
     this.#link.signOut();
-    this.#known.clear();
-    this.#sessionStatus = undefined;
+    this.#known.reset();
+    this.#own.reset();
     this.#session = undefined;
   }
 
@@ -134,10 +123,10 @@ export class PresenceClient {
     if (!this.#isDestroyed) {
       this.#isDestroyed = true;
       this.#unlisten();
-      this.#tracker?.stop();
+      this.#own.stop();
       this.#link.stop("destroyed");
       this.#known.stop();
-      this.#emitter.clear();
+      this.#emitter.reset();
     }
   }
 
@@ -155,10 +144,7 @@ export class PresenceClient {
 
   /** `paused`: no news until `live`, which brings what changed. Others see no difference. */
   setDelivery(mode: "live" | "paused"): void {
-    if (this.#delivery !== mode) {
-      this.#delivery = mode;
-      this.#link.tell({ type: "delivery", mode });
-    }
+    this.#own.deliver(mode);
   }
 
   // --- Others ---
@@ -239,19 +225,14 @@ export class PresenceClient {
   /** `appliedInMs`: the server has kept it, and applies it when its rate limit allows. */
   async setStatus(change: StatusChange): Promise<{ appliedInMs?: number }> {
     const answer = await this.#ask({ type: "status", ...change });
-    if (change.scope === "session") {
-      this.#sessionStatus = change.status === "auto" ? undefined : change;
-    }
+    this.#own.took(change);
     const { appliedInMs } = answer as { appliedInMs?: number };
     return appliedInMs === undefined ? {} : { appliedInMs };
   }
 
   /** Kept over reconnects. With the tracker on, input decides anew. */
   setActivity(state: Activity): void {
-    if (this.#activity !== state) {
-      this.#activity = state;
-      this.#link.tell({ type: "activity", state });
-    }
+    this.#own.act(state);
   }
 
   getPrivacy(): Promise<PrivacyRules> {
@@ -265,46 +246,46 @@ export class PresenceClient {
     return freeze({ online, lastSeen });
   }
 
-  async block(userIds: readonly string[]): Promise<void> {
-    await this.#ask({ type: "block", users: userIds });
+  async block(users: readonly string[]): Promise<void> {
+    await this.#ask({ type: "block", users });
   }
 
-  async unblock(userIds: readonly string[]): Promise<void> {
-    await this.#ask({ type: "unblock", users: userIds });
+  async unblock(users: readonly string[]): Promise<void> {
+    await this.#ask({ type: "unblock", users });
   }
 
   // --- Inside ---
 
   #makeLink(): Link {
     const clock = this.#clock;
-    const { url, getToken, transport, random, backoff, resumeKey } = this.#options;
+    const {
+      url,
+      getToken,
+      backoff,
+      transport = webSocketTransport(),
+      random = Math.random,
+      resumeKey = url,
+    } = this.#options;
     return new Link(
       {
         url,
-        transport: transport ?? webSocketTransport(),
+        transport,
         clock,
-        random: random ?? Math.random,
+        random,
         environment: this.#environment,
         backoff: { firstMs: 5_000, capMs: 60_000, ...backoff },
-        tokens: new TokenSource(getToken, clock),
+        tokens: makeTokenSource(getToken, clock),
         serverClock: this.#serverClock,
-        resumeKey: `presenced ${resumeKey ?? url}`,
-        helloFields: () => ({
-          device: this.#options.device,
-          observe: this.#options.observe,
-          activity: this.#activity,
-        }),
-        // The server takes a person without a recent report for idle, so beats repeat it.
-        beatFields: () =>
-          this.#activity === "active" ? { idleMs: this.#tracker?.idleMs() ?? 0 } : {},
+        resumeKey: `presenced ${resumeKey}`,
+        helloFields: () => this.#own.helloFields(),
+        beatFields: () => this.#own.beatFields(),
       },
       {
         status: (status) => this.#statusChanged(status),
-        ready: (welcome) => this.#welcomed(welcome),
-        message: (message) => this.#received(message),
-        doubted: () => this.#known.userStore.doubt(true),
-        answered: () => this.#known.userStore.doubt(false),
-        error: (error) => this.#report(error),
+        connected: (welcome) => this.#welcomed(welcome),
+        hear: (message) => this.#received(message),
+        doubt: (isDoubted) => this.#known.doubt(isDoubted),
+        report: (error) => this.#report(error),
       },
     );
   }
@@ -312,19 +293,11 @@ export class PresenceClient {
   #welcomed(welcome: Welcome): void {
     if (this.#session?.userId !== welcome.userId) {
       this.#known.forgetSeen();
-      this.#sessionStatus = undefined;
+      this.#own.reset();
     }
     this.#session = welcome;
-    if (!welcome.resumed && this.#sessionStatus) {
-      this.#link.tell({ type: "status", ...this.#sessionStatus });
-    }
-    if (this.#delivery === "paused") {
-      this.#link.tell({ type: "delivery", mode: "paused" });
-    }
+    this.#own.connected(welcome);
     this.#known.connected(welcome.limits);
-    // All tabs of a user are active while one is.
-    const channel = `presenced ${this.#options.url} ${welcome.userId}`;
-    this.#tracker?.share((heard) => this.#environment.openChannel?.(channel, heard));
     this.#emitter.emit("session", welcome);
     this.#setHealth(welcome.health);
   }
@@ -334,7 +307,7 @@ export class PresenceClient {
     if (!isReady) {
       this.#known.disconnected();
       if (this.#wasReady) {
-        this.#tracker?.share();
+        this.#own.disconnected();
         this.#known.linkDown((this.#session as Welcome).heartbeat.ttlMs);
       }
     }
@@ -379,21 +352,13 @@ export class PresenceClient {
     if (this.#link.status.state === "connecting") {
       await settled(this.#clock, this.#emitter);
     }
-    return new Promise((answered, failed) => this.#link.ask(request, { answered, failed }));
+    return new Promise((answered, failed) => this.#link.ask(request, answered, failed));
   }
 
   /** A lost connection is told by its state, not as an error of each request on it. */
   #report(error: PresenceError): void {
     if (error.code !== "disconnected") {
       this.#emitter.emit("error", error);
-    }
-  }
-
-  #hidden(): void {
-    const type = this.#options.device?.type;
-    if (type === "mobile" || type === "tablet") {
-      // A phone that is locked or put away gives no other sign.
-      this.#tracker?.becomeIdle();
     }
   }
 

@@ -51,16 +51,16 @@ export function notConnected(): PresenceError {
   return new PresenceError("disconnected", "not connected", { temporary: true });
 }
 
-/** What to do when the server has closed: give up, come back, or fetch a new token first. */
-export type CloseAction = "stop" | "reconnect" | "refreshToken";
+/** The server refuses the token; with another one it may go on. */
+export const TOKEN_REFUSED = 4401;
+/** The link is dead: nothing was heard for too long. */
+export const LINK_DEAD = 4408;
 
 // Something that we sent was wrong and would be refused again, or all was said.
 const STOPS = [1000, 1002, 1003, 1007, 1008, 1009];
+const COMES_BACK = [TOKEN_REFUSED, LINK_DEAD, 4429];
 
-export function closeAction(code: number): CloseAction {
-  if (code === 4401) {
-    return "refreshToken";
-  }
-  const isRefused = code >= 4400 && code <= 4499 && code !== 4408 && code !== 4429;
-  return isRefused || STOPS.includes(code) ? "stop" : "reconnect";
+/** Whether a close with this code is the end: to connect again would be refused again. */
+export function isFinal(code: number): boolean {
+  return code >= 4400 && code <= 4499 ? !COMES_BACK.includes(code) : STOPS.includes(code);
 }

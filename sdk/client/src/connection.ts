@@ -1,6 +1,6 @@
 import { Timer, type Clock } from "./clock.js";
-import { notConnected, type PresenceError } from "./codes.js";
-import { Heartbeat } from "./heartbeat.js";
+import { LINK_DEAD, notConnected, type PresenceError } from "./codes.js";
+import { startHeartbeat, type Heartbeat } from "./heartbeat.js";
 import {
   readServerMessage,
   SUBPROTOCOL,
@@ -8,11 +8,10 @@ import {
   type ServerMessage,
   type Welcome,
 } from "./protocol.js";
-import { errorOf, Parts, Requests, type AnswerHandler } from "./requests.js";
+import { errorOf, Parts, Requests, type Ask } from "./requests.js";
 import type { Transport, TransportConnection } from "./transport.js";
 
 const WELCOME_WITHIN_MS = 10_000;
-const LINK_DEAD = 4408;
 const NO_CODE = 1006;
 
 export interface ConnectionOptions {
@@ -27,13 +26,11 @@ export interface ConnectionOptions {
 }
 
 export interface ConnectionEvents {
-  ready(welcome: Welcome): void;
-  message(message: ServerMessage): void;
-  /** The page slept on this connection; until it answers, what is shown may be old. */
-  doubted(): void;
-  /** A heartbeat was answered. */
-  answered(): void;
-  /** Over, and not by `close`. `error` is what the server said before, if anything. */
+  connected(welcome: Welcome): void;
+  hear(message: ServerMessage): void;
+  /** True: the page slept on this connection, and what is shown may be old. False: it has answered. */
+  doubt(isDoubted: boolean): void;
+  /** Over, and not by `stop`. `error` is what the server said before, if anything. */
   lost(code: number, reason: string, error: PresenceError | undefined): void;
 }
 
@@ -57,9 +54,9 @@ export class Connection {
   }
 
   /** Not part of the constructor, since a transport may fail while it is called. */
-  open(): void {
+  start(): void {
     const { url, transport } = this.#options;
-    this.#welcomeTimer.start(WELCOME_WITHIN_MS, () => this.#lose(LINK_DEAD, "no answer"));
+    this.#welcomeTimer.start(WELCOME_WITHIN_MS, this.#dead);
     try {
       this.#socket = transport(url, SUBPROTOCOL, {
         opened: () => this.#sayHello(),
@@ -75,8 +72,8 @@ export class Connection {
     return this.#heartbeat !== undefined && !this.#isOver;
   }
 
-  ask(request: ClientRequest, handler: AnswerHandler): void {
-    this.#requests.ask(request, handler);
+  ask(...question: Parameters<Ask>): void {
+    this.#requests.ask(...question);
   }
 
   /** Sends without an id; there is no answer. */
@@ -86,30 +83,31 @@ export class Connection {
 
   /** Finds out now whether the link lives. */
   probe(): void {
-    if (this.#heartbeat?.hasSlept) {
-      this.#events.doubted();
+    if (this.#heartbeat?.hasSlept()) {
+      this.#events.doubt(true);
     }
     this.#heartbeat?.probe();
   }
 
   /** Ends it from this side; no event comes any more. */
-  close(): void {
+  stop(): void {
     if (!this.#isOver) {
       this.#isOver = true;
       this.#welcomeTimer.stop();
       this.#heartbeat?.stop();
-      this.#requests.end(notConnected());
+      this.#requests.stop(notConnected());
       this.#socket?.close();
     }
   }
 
   #sayHello(): void {
     if (!this.#isOver) {
-      this.#requests.ask(this.#options.hello, {
-        answered: (message) => this.#welcomed(message),
+      this.ask(
+        this.#options.hello,
+        (message) => this.#welcomed(message),
         // A refused hello is followed by a close; the close decides what to do.
-        failed: (error) => (this.#helloError = error),
-      });
+        (error) => (this.#helloError = error),
+      );
     }
   }
 
@@ -119,48 +117,46 @@ export class Connection {
     }
     const { clock, random } = this.#options;
     this.#welcomeTimer.stop();
-    this.#heartbeat = new Heartbeat({
+    this.#heartbeat = startHeartbeat({
       ...message.heartbeat,
       clock,
       random,
       send: () => this.#beat(),
-      dead: () => this.#lose(LINK_DEAD, "no answer"),
+      dead: this.#dead,
     });
-    this.#events.ready(message);
+    this.#events.connected(message);
   }
 
   #beat(): void {
     const beat = { type: "heartbeat", ...this.#options.beatFields() };
-    this.#requests.ask(beat, {
-      answered: () => this.#answered(),
-      failed: (error) => {
-        // What the server says is an answer too, such as an error about rates.
-        if (error.code !== "disconnected" && error.code !== "timeout") {
-          this.#answered();
-        }
-      },
+    const answered = () => this.#answered();
+    this.ask(beat, answered, ({ code }) => {
+      // What the server says is an answer too, such as an error about rates.
+      if (code !== "disconnected" && code !== "timeout") {
+        answered();
+      }
     });
   }
 
   #answered(): void {
     if (!this.#isOver) {
       this.#heartbeat?.answered();
-      this.#events.answered();
+      this.#events.doubt(false);
     }
   }
 
   #received(text: string): void {
     const part = this.#isOver ? undefined : readServerMessage(text);
-    this.#heartbeat?.received();
+    this.#heartbeat?.heard();
     const message = part && this.#parts.add(part);
-    if (message === undefined) {
+    if (!message) {
       return;
     }
-    const isAnswer = this.#requests.answer(message);
-    if (message.type === "error" && !isAnswer && this.#heartbeat === undefined) {
+    const isAnswer = this.#requests.take(message);
+    if (message.type === "error" && !isAnswer && !this.#heartbeat) {
       this.#helloError = errorOf(message);
     } else if (!isAnswer || message.type === "heartbeatAck") {
-      this.#events.message(message);
+      this.#events.hear(message);
     }
   }
 
@@ -172,9 +168,11 @@ export class Connection {
     }
   }
 
+  readonly #dead = (): void => this.#lose(LINK_DEAD, "no answer");
+
   #lose(code: number, reason: string): void {
     if (!this.#isOver) {
-      this.close();
+      this.stop();
       this.#events.lost(code, reason, this.#helloError);
     }
   }

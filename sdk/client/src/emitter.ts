@@ -35,7 +35,7 @@ export class Emitter<Events extends object> {
     }
   }
 
-  clear(): void {
+  reset(): void {
     this.#listeners.clear();
   }
 }

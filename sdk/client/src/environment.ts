@@ -30,7 +30,7 @@ export interface Environment {
   stash?(key: string, text?: string): string | undefined;
 }
 
-interface PageLike extends EventTarget {
+interface PageLike extends Partial<EventTarget> {
   readonly document?: EventTarget & { readonly visibilityState?: string };
   readonly navigator?: { readonly onLine?: boolean };
   readonly sessionStorage?: Pick<Storage, "getItem" | "setItem" | "removeItem">;
@@ -44,15 +44,14 @@ interface PageLike extends EventTarget {
 /** Reads the global objects only when called, so that the module can be imported anywhere. */
 export function pageEnvironment(page: PageLike = globalThis as unknown as PageLike): Environment {
   const document = page.document;
-  const canListen = typeof page.addEventListener === "function";
-  const isVisible = () => (document?.visibilityState ?? "visible") === "visible";
+  const isVisible = () => document?.visibilityState !== "hidden";
   return {
     isOnline: () => page.navigator?.onLine ?? true,
     isVisible,
-    inputTarget: document && canListen ? page : undefined,
+    inputTarget: document && page.addEventListener ? (page as EventTarget) : undefined,
     listen(signals) {
       const wokeIfShown = () => isVisible() && signals.woke();
-      const pairs: [EventTarget | undefined, string, () => unknown][] = [
+      const pairs: [Partial<EventTarget> | undefined, string, () => unknown][] = [
         [page, "online", () => signals.woke()],
         [page, "offline", () => signals.wentOffline()],
         [page, "pageshow", wokeIfShown],
@@ -61,10 +60,9 @@ export function pageEnvironment(page: PageLike = globalThis as unknown as PageLi
         [document, "freeze", () => signals.putAway()],
         [document, "visibilitychange", () => (isVisible() ? signals.woke() : signals.hidden())],
       ];
-      const heard = canListen ? pairs : [];
-      heard.forEach(([target, name, listener]) => target?.addEventListener(name, listener));
+      pairs.forEach(([target, name, listener]) => target?.addEventListener?.(name, listener));
       return () =>
-        heard.forEach(([target, name, listener]) => target?.removeEventListener(name, listener));
+        pairs.forEach(([target, name, listener]) => target?.removeEventListener?.(name, listener));
     },
     openChannel(name, heard) {
       if (!page.BroadcastChannel) {
@@ -75,14 +73,14 @@ export function pageEnvironment(page: PageLike = globalThis as unknown as PageLi
       return { post: () => channel.postMessage(0), close: () => channel.close() };
     },
     stash(key, text) {
-      // Storage that is forbidden throws, even when only looked at.
+      // Storage that is forbidden throws, even when only looked at; and where there is none.
       try {
-        const storage = page.sessionStorage;
-        const held = storage?.getItem(key) ?? undefined;
+        const storage = page.sessionStorage as Storage;
+        const held = storage.getItem(key) ?? undefined;
         if (text === undefined) {
-          storage?.removeItem(key);
+          storage.removeItem(key);
         } else {
-          storage?.setItem(key, text);
+          storage.setItem(key, text);
         }
         return held;
       } catch {

@@ -1,7 +1,8 @@
 /** Freezes a value out of JSON with all that is in it, and gives it back. */
 export function freeze<Value>(value: Value): Value {
-  if (typeof value === "object" && value !== null) {
-    Object.values(value).forEach(freeze);
+  // What is no object counts as frozen, and so ends it.
+  if (!Object.isFrozen(value)) {
+    Object.values(value as object).forEach(freeze);
     Object.freeze(value);
   }
   return value;

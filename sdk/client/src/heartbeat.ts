@@ -15,84 +15,66 @@ export interface HeartbeatOptions {
   dead: () => void;
 }
 
+/** The beats of one connection. */
+export interface Heartbeat {
+  /** Any frame shows that the link lived a moment ago. */
+  heard(): void;
+  /** A heartbeat was answered. */
+  answered(): void;
+  /** True if more time went by without a frame than a running page lets go by. */
+  hasSlept(): boolean;
+  /** Beats at once: the page woke, or the network changed. A socket that lies is found out soon. */
+  probe(): void;
+  stop(): void;
+}
+
 /**
- * Beats of one connection, and the watch over their answers.
+ * Starts the beats of one connection, and the watch over their answers.
  *
  * The first beat falls at a random point of the interval, later ones come up to 10 % early. A beat
  * that is not answered within 10 s, or a third of the interval if that is less, means a dead link.
  * The wait begins with the oldest unanswered beat and is never extended by a newer one.
  */
-export class Heartbeat {
-  readonly #options: HeartbeatOptions;
-  readonly #beatTimer: Timer;
-  readonly #answerTimer: Timer;
-  #answerDue = Infinity;
-  #lastReceived: number;
-
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
-    this.#beatTimer = new Timer(options.clock);
-    this.#answerTimer = new Timer(options.clock);
-    this.#lastReceived = options.clock.now();
-    this.#startBeat(options.random() * options.intervalMs);
-  }
-
-  /** Any frame shows that the link lived a moment ago. */
-  received(): void {
-    this.#lastReceived = this.#options.clock.now();
-  }
-
-  /** A heartbeat was answered. */
-  answered(): void {
-    this.#answerDue = Infinity;
-    this.#answerTimer.stop();
-  }
-
-  /** True if more time went by without a frame than a running page lets go by. */
-  get hasSlept(): boolean {
-    return this.silenceMs() > this.#options.intervalMs + this.#waitMs();
-  }
-
-  silenceMs(): number {
-    return this.#options.clock.now() - this.#lastReceived;
-  }
-
-  /** Beats at once: the page woke, or the network changed. A socket that lies is found out soon. */
-  probe(): void {
-    this.#beat(Math.min(WAKE_WAIT_MS, this.#waitMs()));
-  }
-
-  stop(): void {
-    this.#beatTimer.stop();
-    this.#answerTimer.stop();
-  }
-
-  #waitMs(): number {
-    return Math.min(LONGEST_WAIT_MS, this.#options.intervalMs / 3);
-  }
-
-  #die(): void {
-    this.stop();
-    this.#options.dead();
-  }
-
-  #beat(waitMs: number): void {
-    const { clock, random, intervalMs, ttlMs, send } = this.#options;
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { intervalMs, ttlMs, clock, random, send, dead } = options;
+  const beatTimer = new Timer(clock);
+  const answerTimer = new Timer(clock);
+  const waitMs = Math.min(LONGEST_WAIT_MS, intervalMs / 3);
+  let answerDue = Infinity;
+  let lastHeard = clock.now();
+  const silenceMs = () => clock.now() - lastHeard;
+  const stop = () => {
+    beatTimer.stop();
+    answerTimer.stop();
+  };
+  const die = () => {
+    stop();
+    dead();
+  };
+  const beatIn = (delayMs: number) => beatTimer.start(delayMs, () => beat(waitMs));
+  const beat = (answerWithinMs: number) => {
     // Timers of a page that slept come late; then the session may be over already.
-    if (this.silenceMs() > ttlMs) {
-      this.#die();
+    if (silenceMs() > ttlMs) {
+      die();
       return;
     }
-    const due = clock.now() + waitMs;
-    if (due < this.#answerDue) {
-      this.#answerDue = due;
-      this.#answerTimer.start(waitMs, () => this.#die());
+    const due = clock.now() + answerWithinMs;
+    if (due < answerDue) {
+      answerDue = due;
+      answerTimer.start(answerWithinMs, die);
     }
-    this.#startBeat(intervalMs * (1 - JITTER * random()));
+    beatIn(intervalMs * (1 - JITTER * random()));
     send();
-  }
-
-  #startBeat(delayMs: number): void {
-    this.#beatTimer.start(delayMs, () => this.#beat(this.#waitMs()));
-  }
+  };
+  beatIn(random() * intervalMs);
+  return {
+    heard: () => void (lastHeard = clock.now()),
+    answered: () => {
+      answerDue = Infinity;
+      answerTimer.stop();
+    },
+    hasSlept: () => silenceMs() > intervalMs + waitMs,
+    probe: () => beat(Math.min(WAKE_WAIT_MS, waitMs)),
+    stop,
+  };
 }

@@ -65,9 +65,15 @@ export class Known {
     this.joins.disconnected();
   }
 
+  /** While the link is in doubt, so is what it told. */
+  doubt(isDoubted: boolean): void {
+    this.userStore.doubt(isDoubted);
+    this.roomStore.doubt(isDoubted);
+  }
+
   /** A connection that was ready is gone: all is stale, and not known once `ttlMs` are over. */
   linkDown(ttlMs: number): void {
-    this.typists.clear();
+    this.typists.reset();
     this.userStore.linkDown();
     this.roomStore.linkDown();
     this.#ttlTimer.start(ttlMs, () => {
@@ -81,7 +87,7 @@ export class Known {
     switch (message.type) {
       case "update":
         this.userStore.applyUpdate(message.users);
-        this.roomStore.watched(message.users);
+        this.roomStore.applyUpdate(message.users);
         break;
       case "room":
         this.roomStore.take(message);
@@ -93,7 +99,7 @@ export class Known {
       case "signal":
         // Another device of the same person is nobody else who types.
         if (message.from !== self) {
-          this.typists.received(message);
+          this.typists.hear(message);
         }
         this.#emitter.emit("signal", freeze(message));
         break;
@@ -104,21 +110,21 @@ export class Known {
 
   /** Another user's token: nothing of what the former one saw may be shown. */
   forgetSeen(): void {
-    this.userStore.clear();
-    this.roomStore.clear();
+    this.userStore.reset();
+    this.roomStore.reset();
   }
 
   /** Nobody is signed in: nothing is wanted, nothing is known. */
-  clear(): void {
+  reset(): void {
     this.#ttlTimer.stop();
-    this.watches.clear();
-    this.joins.clear();
+    this.watches.reset();
+    this.joins.reset();
     this.forgetSeen();
   }
 
   /** Nobody is called any more. */
   stop(): void {
-    this.clear();
+    this.reset();
     this.#batch.stop();
     this.userStore.views.stop();
     this.roomStore.views.stop();

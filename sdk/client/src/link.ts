@@ -1,11 +1,11 @@
 import { Backoff, type BackoffOptions } from "./backoff.js";
 import { Timer, type Clock } from "./clock.js";
-import { closeAction, notConnected, PresenceError } from "./codes.js";
+import { isFinal, notConnected, PresenceError, TOKEN_REFUSED } from "./codes.js";
 import { Connection } from "./connection.js";
 import type { Environment } from "./environment.js";
 import { freeze, isSame } from "./frozen.js";
 import type { ClientRequest, ServerMessage, Welcome } from "./protocol.js";
-import type { AnswerHandler } from "./requests.js";
+import type { Ask } from "./requests.js";
 import type { ServerClock } from "./server_clock.js";
 import type { TokenSource } from "./token_source.js";
 import type { Transport } from "./transport.js";
@@ -40,11 +40,10 @@ export interface LinkOptions {
 
 export interface LinkEvents {
   status(status: ConnectionStatus): void;
-  ready(welcome: Welcome): void;
-  message(message: ServerMessage): void;
-  doubted(): void;
-  answered(): void;
-  error(error: PresenceError): void;
+  connected(welcome: Welcome): void;
+  hear(message: ServerMessage): void;
+  doubt(isDoubted: boolean): void;
+  report(error: PresenceError): void;
 }
 
 /** So many refused tokens in a row end it; the second retry waits. */
@@ -100,12 +99,12 @@ export class Link {
   /** Connects, and reconnects from then on. Does nothing where that is already so. */
   start(): void {
     if (!this.#isWanted) {
-      this.reconnectNow();
+      this.retryNow();
     }
   }
 
   /** An attempt now, whatever the backoff says; a running connection is replaced. */
-  reconnectNow(): void {
+  retryNow(): void {
     this.#isWanted = true;
     this.#isPutAway = false;
     this.#resetCounts();
@@ -124,12 +123,12 @@ export class Link {
   signOut(): void {
     this.tell({ type: "bye" });
     this.#resume = undefined;
-    this.#options.tokens.forget();
+    this.#options.tokens.reset();
     this.stop("signedOut");
   }
 
   /** A page on its way out or frozen: closes without goodbye, and comes back once when shown. */
-  putAway(isLeaving = false): void {
+  stow(isLeaving = false): void {
     const { environment, resumeKey } = this.#options;
     if (this.#isWanted && !this.#isPutAway) {
       this.#isPutAway = true;
@@ -171,11 +170,11 @@ export class Link {
   }
 
   /** The answer comes from this connection or not at all. */
-  ask(request: ClientRequest, handler: AnswerHandler): void {
+  ask(...question: Parameters<Ask>): void {
     if (this.isReady) {
-      this.#connection?.ask(request, handler);
+      this.#connection?.ask(...question);
     } else {
-      handler.failed(notConnected());
+      question[2](notConnected());
     }
   }
 
@@ -190,16 +189,13 @@ export class Link {
     const { tokens } = this.#options;
     const attempt = this.#attempt;
     const failed = (error: PresenceError) =>
-      attempt === this.#attempt && this.#events.error(error);
-    tokens.fetch("expiring").then((token) => {
+      attempt === this.#attempt && this.#events.report(error);
+    tokens.ask("expiring").then((token) => {
       if (attempt === this.#attempt) {
         this.ask(
           { type: "auth", token },
-          {
-            answered: (message) =>
-              tokens.accepted(token, (message as { expiresAt?: number }).expiresAt),
-            failed,
-          },
+          (message) => tokens.accepted(token, (message as { expiresAt?: number }).expiresAt),
+          failed,
         );
       }
     }, failed);
@@ -233,11 +229,11 @@ export class Link {
       { ...this.#options, hello },
       {
         ...this.#events,
-        ready: (welcome) => this.#welcomed(welcome, token),
+        connected: (welcome) => this.#welcomed(welcome, token),
         lost: (code, reason, error) => this.#lost(code, reason, error),
       },
     );
-    this.#connection.open();
+    this.#connection.start();
   }
 
   #welcomed(welcome: Welcome, token: string): void {
@@ -248,8 +244,11 @@ export class Link {
     this.#backoff.limitFirst(welcome.graceMs / 2);
     serverClock.set(welcome.serverTime);
     tokens.accepted(token, welcome.expiresAt);
-    this.#events.ready(welcome);
-    this.#become({ state: "ready" });
+    this.#events.connected(welcome);
+    // The app may have ended it as it heard of the session.
+    if (this.isReady) {
+      this.#become({ state: "ready" });
+    }
   }
 
   #lost(closeCode: number, reason: string, error: PresenceError | undefined): void {
@@ -265,12 +264,11 @@ export class Link {
     }
     this.#drop();
     const why = { reason: reason || error?.code || "connectionLost", closeCode };
-    const action = closeAction(closeCode);
-    if (action === "stop") {
+    if (isFinal(closeCode)) {
       // The session is over or another's; to resume it would only take it back.
       this.#resume = undefined;
       this.#stopFor("stopped", why);
-    } else if (action === "refreshToken") {
+    } else if (closeCode === TOKEN_REFUSED) {
       tokens.refused();
       this.#refusals++;
       if (this.#refusals >= MOST_REFUSALS) {
@@ -296,7 +294,7 @@ export class Link {
       return;
     }
     this.#tokenFailures++;
-    this.#events.error(error);
+    this.#events.report(error);
     if (this.#tokenFailures >= MOST_TOKEN_FAILURES) {
       this.#stopFor("tokenFailed", why);
       // The app's endpoint may have been out of reach; a wake makes one more round.
@@ -334,7 +332,7 @@ export class Link {
   ): void {
     this.#isWanted = false;
     this.#become({ state: "disconnected", ...why });
-    this.#events.error(new PresenceError(code, `will not reconnect: ${why.reason}`, why));
+    this.#events.report(new PresenceError(code, `ended: ${why.reason}`, why));
   }
 
   /** Ends the connection and everything that belongs to it. */
@@ -346,7 +344,7 @@ export class Link {
     this.#readyAt = Infinity;
     const connection = this.#connection;
     this.#connection = undefined;
-    connection?.close();
+    connection?.stop();
   }
 
   #resetCounts(): void {

@@ -26,7 +26,6 @@ export class PresenceMap extends Store<Held, UserPresence> {
   readonly #expiryTimer: Timer;
   #nextExpiry = Infinity;
   #updateCount = 0;
-  #isDoubted = false;
 
   constructor(
     clock: Clock,
@@ -35,7 +34,7 @@ export class PresenceMap extends Store<Held, UserPresence> {
     isWatched: (userId: string) => boolean,
     onChanged: MapListener,
   ) {
-    super(batch, isWatched, (userId, held, isStale) => this.#look(userId, held, isStale), onChanged);
+    super(batch, isWatched, (userId, held, stale) => this.#look(userId, held, stale), onChanged);
     this.#serverClock = serverClock;
     this.#expiryTimer = new Timer(clock);
   }
@@ -75,7 +74,7 @@ export class PresenceMap extends Store<Held, UserPresence> {
     for (const wire of users) {
       const held = this.get(wire.userId);
       const isOvertaken =
-        held !== undefined &&
+        held &&
         held.updateNumber > askedAtUpdate &&
         wire.version !== 0 &&
         held.wire.version > wire.version;
@@ -91,39 +90,25 @@ export class PresenceMap extends Store<Held, UserPresence> {
     }
   }
 
-  override linkDown(): void {
-    this.#isDoubted = false;
-    super.linkDown();
-  }
-
-  /** The page slept: stale until the server has answered. */
-  doubt(isDoubted: boolean): void {
-    if (this.#isDoubted !== isDoubted) {
-      this.#isDoubted = isDoubted;
-      this.touchAll();
-    }
-  }
-
-  override clear(): void {
+  override reset(): void {
     this.#expiryTimer.stop();
     this.#nextExpiry = Infinity;
-    this.#isDoubted = false;
-    super.clear();
+    super.reset();
   }
 
   #take(wire: WirePresence, updateNumber: number): void {
     this.put(wire.userId, { wire: freeze(wire), updateNumber });
   }
 
-  #look(userId: string, held: Held | undefined, isStale: boolean): UserPresence {
-    if (held === undefined) {
-      return Object.freeze({ userId, status: "unknown", stale: isStale });
+  #look(userId: string, held: Held | undefined, stale: boolean): UserPresence {
+    if (!held) {
+      return freeze({ userId, status: "unknown", stale });
     }
     const { version: _, status, customStatus, ...rest } = held.wire;
-    return Object.freeze({
+    return freeze({
       ...rest,
       status: STATUSES.includes(status) ? status : "unknown",
-      stale: this.#isDoubted || isStale,
+      stale,
       ...(customStatus && !this.#hasEnded(customStatus.expiresAt) && { customStatus }),
     });
   }

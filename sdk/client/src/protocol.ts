@@ -222,12 +222,10 @@ export interface ClientRequest {
 
 /** The message in a text frame, or nothing where it is none. Unknown types come through. */
 export function readServerMessage(text: string): ServerMessage | undefined {
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    const parsed = JSON.parse(text) as { type?: unknown } | null;
+    return typeof parsed?.type === "string" ? (parsed as ServerMessage) : undefined;
   } catch {
     return undefined;
   }
-  const type = (parsed as { type?: unknown } | null)?.type;
-  return typeof type === "string" ? (parsed as ServerMessage) : undefined;
 }

@@ -5,13 +5,15 @@ import type { ClientRequest, ServerMessage } from "./protocol.js";
 const ANSWER_WITHIN_MS = 15_000;
 
 /**
- * Called with the answer before the next message is looked at: a snapshot and the update behind it
- * must take effect in their order, which promises would not keep.
+ * Sends a request; one of the two functions is called, once. With the answer that is before the next
+ * message is looked at: a snapshot and the update behind it must take effect in their order, which
+ * promises would not keep.
  */
-export interface AnswerHandler {
-  answered(message: ServerMessage): void;
-  failed(error: PresenceError): void;
-}
+export type Ask = (
+  request: ClientRequest,
+  answered: (message: ServerMessage) => void,
+  failed: (error: PresenceError) => void,
+) => void;
 
 export function errorOf(message: ServerMessage & { type: "error" }): PresenceError {
   return new PresenceError(message.code as ErrorCode, message.message, message);
@@ -21,7 +23,10 @@ export function errorOf(message: ServerMessage & { type: "error" }): PresenceErr
 export class Requests {
   readonly #clock: Clock;
   readonly #send: (text: string) => void;
-  readonly #pending = new Map<number, AnswerHandler & { timer: Timer }>();
+  readonly #pending = new Map<
+    number,
+    { answered: Parameters<Ask>[1]; failed: Parameters<Ask>[2]; timer: Timer }
+  >();
   #lastId = 0;
 
   constructor(clock: Clock, send: (text: string) => void) {
@@ -30,23 +35,23 @@ export class Requests {
   }
 
   /** Sends it with a new id. */
-  ask(request: ClientRequest, handler: AnswerHandler): void {
+  ask(...[request, answered, failed]: Parameters<Ask>): void {
     const id = ++this.#lastId;
     const timer = new Timer(this.#clock);
-    this.#pending.set(id, { ...handler, timer });
+    this.#pending.set(id, { answered, failed, timer });
     timer.start(ANSWER_WITHIN_MS, () => {
       this.#pending.delete(id);
       const text = `no answer to ${request.type}`;
-      handler.failed(new PresenceError("timeout", text, { temporary: true }));
+      failed(new PresenceError("timeout", text, { temporary: true }));
     });
     this.#send(JSON.stringify({ ...request, id }));
   }
 
   /** True if the message was an answer to one of ours. */
-  answer(message: ServerMessage): boolean {
+  take(message: ServerMessage): boolean {
     const id = message.id as number;
     const pending = this.#pending.get(id);
-    if (pending === undefined) {
+    if (!pending) {
       return false;
     }
     this.#pending.delete(id);
@@ -59,7 +64,7 @@ export class Requests {
     return true;
   }
 
-  end(error: PresenceError): void {
+  stop(error: PresenceError): void {
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
     for (const { timer, failed } of waiting) {
@@ -78,7 +83,7 @@ export class Parts {
     // Parts of what has no id follow each other directly.
     const key = message.id ?? message.type;
     const before = this.#held.get(key);
-    if (before === undefined && !message.more) {
+    if (!before && !message.more) {
       return message;
     }
     const whole: Record<string, unknown> = { ...message };

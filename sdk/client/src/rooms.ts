@@ -55,7 +55,7 @@ export class Rooms extends Store<Held, RoomView> {
   }
 
   /** The status of a watched member comes by the watch alone; that it came or went, by the room. */
-  watched(users: readonly WirePresence[]): void {
+  applyUpdate(users: readonly WirePresence[]): void {
     for (const room of this.keys()) {
       const members = this.get(room)?.members;
       users.forEach(({ userId, status }) => {
@@ -73,14 +73,12 @@ export class Rooms extends Store<Held, RoomView> {
 export function joinList(asker: Asker, rooms: () => Rooms): Subscriptions<JoinOptions> {
   const list = new Subscriptions<JoinOptions>(asker, {
     most: () => Infinity,
-    ask: (names, _mode, failed) => {
+    ask: (names, _mode, _limits, failed) => {
       for (const room of names) {
         asker.ask(
           { type: "join", room, ...list.terms(room) },
-          {
-            answered: (message) => message.type === "room" && rooms().take(message),
-            failed: (error) => failed([room], error),
-          },
+          (message) => message.type === "room" && rooms().take(message),
+          (error) => failed([room], error),
         );
       }
     },
@@ -93,12 +91,12 @@ export function joinList(asker: Asker, rooms: () => Rooms): Subscriptions<JoinOp
 
 function look(room: string, held: Held | undefined, stale: boolean): RoomView {
   const { count, exact, members } = held ?? {};
-  return Object.freeze({
+  return freeze({
     room,
     exact: exact ?? false,
     stale,
     ...(count !== undefined && { count }),
-    ...(members && { members: Object.freeze([...members.values()]) }),
+    ...(members && { members: freeze([...members.values()]) }),
   });
 }
 

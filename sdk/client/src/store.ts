@@ -1,7 +1,7 @@
 import { Views, type Batch } from "./views.js";
 
 interface Entry<Data> {
-  data: Data;
+  held: Data;
   /** True once this connection told, or confirmed, what is held. */
   isConfirmed: boolean;
   /** Not confirmed for longer than the ttl: shown as not known until the server tells anew. */
@@ -12,13 +12,14 @@ interface Entry<Data> {
 export class Store<Data, View> {
   readonly #entries = new Map<string, Entry<Data>>();
   readonly #isWanted: (key: string) => boolean;
+  #isDoubted = false;
   readonly views: Views<View>;
 
   /** `look` makes a view; without data nothing is known, or if stale no more. */
   constructor(
     batch: Batch,
     isWanted: (key: string) => boolean,
-    look: (key: string, data: Data | undefined, isStale: boolean) => View,
+    look: (key: string, data: Data | undefined, stale: boolean) => View,
     onChanged: (changed: ReadonlySet<string>) => void,
   ) {
     this.#isWanted = isWanted;
@@ -26,9 +27,9 @@ export class Store<Data, View> {
       batch,
       (key) => {
         const entry = this.#entries.get(key);
-        return entry?.isTooOld
-          ? look(key, undefined, true)
-          : look(key, entry?.data, entry?.isConfirmed === false);
+        return entry && !entry.isTooOld
+          ? look(key, entry.held, this.#isDoubted || !entry.isConfirmed)
+          : look(key, undefined, !!entry);
       },
       (key) => this.#entries.has(key),
       onChanged,
@@ -36,7 +37,7 @@ export class Store<Data, View> {
   }
 
   get(key: string): Data | undefined {
-    return this.#entries.get(key)?.data;
+    return this.#entries.get(key)?.held;
   }
 
   keys(): Iterable<string> {
@@ -50,13 +51,22 @@ export class Store<Data, View> {
   /** Takes what the server told now, if the app still wants it. */
   put(key: string, data: Data): void {
     if (this.#isWanted(key)) {
-      this.#entries.set(key, { data, isConfirmed: true, isTooOld: false });
+      this.#entries.set(key, { held: data, isConfirmed: true, isTooOld: false });
       this.views.touch(key);
+    }
+  }
+
+  /** The page slept: all is stale until the server has answered. */
+  doubt(isDoubted: boolean): void {
+    if (this.#isDoubted !== isDoubted) {
+      this.#isDoubted = isDoubted;
+      this.touchAll();
     }
   }
 
   /** From now on all is stale. */
   linkDown(): void {
+    this.#isDoubted = false;
     this.#change((entry) => (entry.isConfirmed = false));
   }
 
@@ -80,9 +90,10 @@ export class Store<Data, View> {
   }
 
   /** Drops everything, as for another user. */
-  clear(): void {
+  reset(): void {
     this.touchAll();
     this.#entries.clear();
+    this.#isDoubted = false;
   }
 
   #change(change: (entry: Entry<Data>) => void): void {

@@ -1,7 +1,7 @@
 import { Timer, type Clock } from "./clock.js";
 import { PresenceError } from "./codes.js";
 import type { ClientRequest, Limits } from "./protocol.js";
-import type { AnswerHandler } from "./requests.js";
+import type { Ask } from "./requests.js";
 
 /** What is let go is told so much later, as a page that changes often asks for it again. */
 const LINGER_MS = 200;
@@ -10,9 +10,7 @@ const LEAST_RETRY_MS = 1_000;
 /** The way to the server for those who ask on the app's behalf. */
 export interface Asker {
   clock: Clock;
-  /** Of the session; there is one whenever something is asked. */
-  limits: () => Limits;
-  ask: (request: ClientRequest, handler: AnswerHandler) => void;
+  ask: Ask;
   /** Without an answer. */
   tell: (request: ClientRequest) => void;
   report: (error: PresenceError) => void;
@@ -25,10 +23,11 @@ export interface SubscriptionOptions<Terms> {
   ask: (
     keys: readonly string[],
     mode: "set" | "add",
+    limits: Limits,
     failed: (keys: readonly string[], error: PresenceError) => void,
   ) => void;
   /** Requests that tell the server of the end. */
-  ends: (keys: readonly string[]) => readonly ClientRequest[];
+  ends: (keys: readonly string[], limits: Limits) => readonly ClientRequest[];
   /** Something is no longer wanted. */
   onReleased: () => void;
   /** Of several terms for one key, those that are asked for. */
@@ -46,7 +45,7 @@ export class Subscriptions<Terms = undefined> {
   readonly #asker: Asker;
   readonly #options: SubscriptionOptions<Terms>;
   /** One entry for each reason to want a key. */
-  readonly #wanted = new Map<string, Terms[]>();
+  #wanted = new Map<string, Terms[]>();
   /** What the server was asked for on this connection, and on which terms. */
   readonly #told = new Map<string, string>();
   readonly #refused = new Set<string>();
@@ -77,21 +76,17 @@ export class Subscriptions<Terms = undefined> {
 
   /** One more reason to want each; the returned function takes it back, once. */
   add(keys: Iterable<string>, terms: Terms): () => void {
-    const own = new Map<string, Terms[]>();
-    for (const key of keys) {
-      own.set(key, this.#wanted.get(key) ?? []);
-    }
-    for (const [key, reasons] of own) {
-      reasons.push(terms);
-      this.#wanted.set(key, reasons);
-    }
+    // After a reset it is another map, which this reason does not stand in.
+    const wanted = this.#wanted;
+    const own = new Set(keys);
+    own.forEach((key) => wanted.set(key, [...(wanted.get(key) ?? []), terms]));
     this.#flushIn(this.#addTimer, 0);
     return () => {
-      for (const [key, reasons] of own) {
+      for (const key of own) {
+        const reasons = wanted.get(key) as Terms[];
         reasons.splice(reasons.indexOf(terms), 1);
-        // A list of before `clear` stands in the map no more.
-        if (reasons.length === 0 && this.#wanted.get(key) === reasons) {
-          this.#wanted.delete(key);
+        if (reasons.length === 0) {
+          wanted.delete(key);
         }
       }
       if (own.size > 0) {
@@ -122,10 +117,10 @@ export class Subscriptions<Terms = undefined> {
   }
 
   /** Forgets all: another user, or none. */
-  clear(): void {
+  reset(): void {
     this.disconnected();
     this.#removeTimer.stop();
-    this.#wanted.clear();
+    this.#wanted = new Map();
   }
 
   #flushIn(timer: Timer, delayMs: number, flush = () => this.#askMissing("add")): void {
@@ -138,9 +133,9 @@ export class Subscriptions<Terms = undefined> {
     this.#removeTimer.stop();
     const ended = [...this.#told.keys()].filter((key) => !this.#wanted.has(key));
     ended.forEach((key) => this.#told.delete(key));
-    if (ended.length > 0) {
-      for (const request of this.#options.ends(ended)) {
-        this.#asker.ask(request, { answered: () => {}, failed: this.#asker.report });
+    if (this.#limits && ended.length > 0) {
+      for (const request of this.#options.ends(ended, this.#limits)) {
+        this.#asker.ask(request, () => {}, this.#asker.report);
       }
     }
     this.#options.onReleased();
@@ -148,7 +143,7 @@ export class Subscriptions<Terms = undefined> {
 
   /** Asks for what the server was not asked for on these terms, as far as its limit goes. */
   #askMissing(mode: "set" | "add"): void {
-    if (this.#limits === undefined) {
+    if (!this.#limits) {
       return;
     }
     const termsOf = (key: string) => JSON.stringify(this.terms(key)) ?? "";
@@ -169,13 +164,13 @@ export class Subscriptions<Terms = undefined> {
     }
     const waiting = missing.length - added.length;
     if (waiting > 0 && !this.#isOverLimit) {
-      const text = `${waiting} over the limit of ${limit} wait`;
+      const text = `${waiting} over the limit wait`;
       this.#asker.report(new PresenceError("limitExceeded", text, { limit }));
     }
     this.#isOverLimit = waiting > 0;
     if (added.length > 0) {
       const connection = this.#connection;
-      this.#options.ask(added, mode, (keys, error) => {
+      this.#options.ask(added, mode, this.#limits, (keys, error) => {
         if (connection === this.#connection) {
           this.#failed(keys, error);
         }

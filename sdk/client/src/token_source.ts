@@ -11,78 +11,72 @@ const PROVIDER_WITHIN_MS = 10_000;
 const SPARE_MS = 30_000;
 
 /** The app's tokens: at most one question at a time, no old one where a fresh one is needed. */
-export class TokenSource {
-  readonly #getToken: GetToken;
-  readonly #clock: Clock;
-  #held: { token: string; expiresAt: number } | undefined;
-  #wasRefused = false;
-  #asking: Promise<string> | undefined;
-  #stopAsking = (): void => {};
-
-  constructor(getToken: GetToken, clock: Clock) {
-    this.#getToken = getToken;
-    this.#clock = clock;
-  }
-
+export interface TokenSource {
   /** The token to say hello with. `serverNow` in the server's time. */
-  current(serverNow: number): Promise<string> {
-    const held = this.#held;
-    return held && held.expiresAt - serverNow > SPARE_MS
-      ? Promise.resolve(held.token)
-      : this.fetch(this.#wasRefused ? "refused" : "connect");
-  }
-
+  current(serverNow: number): Promise<string>;
   /** A new one from the app. Rejects with `tokenFailed` if that throws or takes over 10 s. */
-  fetch(reason: TokenReason): Promise<string> {
-    this.#held = undefined;
-    this.#asking ??= this.#ask(reason);
-    return this.#asking;
-  }
-
+  ask(reason: TokenReason): Promise<string>;
   /** The server told how long the token lives; only such a token is used again. */
-  accepted(token: string, expiresAt = 0): void {
-    this.#wasRefused = false;
-    this.#held = { token, expiresAt };
-  }
+  accepted(token: string, expiresAt?: number): void;
+  refused(): void;
+  /** Forgets all; an answer that is still on its way is for nobody. */
+  reset(): void;
+}
 
-  refused(): void {
-    this.#wasRefused = true;
-    this.#held = undefined;
-  }
+export function makeTokenSource(getToken: GetToken, clock: Clock): TokenSource {
+  const timer = new Timer(clock);
+  let held: { token: string; expiresAt: number } | undefined;
+  let wasRefused = false;
+  let asking: Promise<string> | undefined;
 
-  /** Forgets all; an answer that is still on its way is dropped. */
-  forget(): void {
-    this.#stopAsking();
-    this.#held = undefined;
-    this.#wasRefused = false;
-  }
-
-  #ask(reason: TokenReason): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const timer = new Timer(this.#clock);
-      const stop = () => {
-        timer.stop();
-        if (this.#stopAsking === stop) {
-          this.#asking = undefined;
-        }
-      };
-      this.#stopAsking = stop;
-      const fail = (text: string, cause?: unknown) => {
-        stop();
-        reject(new PresenceError("tokenFailed", text, { temporary: true, cause }));
-      };
-      timer.start(PROVIDER_WITHIN_MS, () => fail("getToken took over 10 s"));
-      new Promise<string>((take) => take(this.#getToken(reason))).then(
-        (token) => {
-          if (typeof token === "string" && token !== "") {
-            stop();
-            resolve(token);
-          } else {
-            fail("getToken gave no token");
-          }
-        },
-        (error: unknown) => fail("getToken failed", error),
-      );
+  const endQuestion = () => {
+    timer.stop();
+    asking = undefined;
+  };
+  const question = async (reason: TokenReason): Promise<string> => {
+    let cause: unknown;
+    try {
+      const token = await Promise.race([
+        getToken(reason),
+        new Promise((late) => timer.start(PROVIDER_WITHIN_MS, () => late(undefined))),
+      ]);
+      if (typeof token === "string" && token) {
+        return token;
+      }
+    } catch (error) {
+      cause = error;
+    }
+    throw new PresenceError("tokenFailed", "getToken gave no token within 10 s", {
+      temporary: true,
+      cause,
     });
-  }
+  };
+  const ask = (reason: TokenReason): Promise<string> => {
+    held = undefined;
+    if (!asking) {
+      const mine = question(reason).finally(() => asking === mine && endQuestion());
+      asking = mine;
+    }
+    return asking;
+  };
+  return {
+    current: async (serverNow) =>
+      held && held.expiresAt - serverNow > SPARE_MS
+        ? held.token
+        : ask(wasRefused ? "refused" : "connect"),
+    ask,
+    accepted(token, expiresAt = 0) {
+      wasRefused = false;
+      held = { token, expiresAt };
+    },
+    refused() {
+      wasRefused = true;
+      held = undefined;
+    },
+    reset() {
+      endQuestion();
+      wasRefused = false;
+      held = undefined;
+    },
+  };
 }

@@ -49,7 +49,8 @@ export class Typing {
     if (isTyping) {
       own.timer.start(STOP_AFTER_MS, () => this.set(to, false));
       if (now - own.toldAt >= REPEAT_MS) {
-        this.#own.set(key, { ...own, toldAt: now });
+        own.toldAt = now;
+        this.#own.set(key, own);
         this.#send({ type: "signal", to, kind: KIND, active: true });
       }
     } else if (this.#own.delete(key)) {
@@ -58,9 +59,9 @@ export class Typing {
     }
   }
 
-  received({ from, room, kind, active, expiresInMs }: Signal): void {
+  hear({ from, room, kind, active, expiresInMs }: Signal): void {
     if (kind === KIND) {
-      const key = keyOf(room === undefined ? { userId: from } : { room });
+      const key = keyOf(room ? { room } : { userId: from });
       if (active) {
         const typers = this.#typers.get(key) ?? new Map<string, Timer>();
         const timer = typers.get(from) ?? new Timer(this.#clock);
@@ -79,7 +80,7 @@ export class Typing {
   }
 
   /** The connection ended: nothing more is heard of anybody, and the server forgets by itself. */
-  clear(): void {
+  reset(): void {
     this.#own.forEach(({ timer }) => timer.stop());
     this.#own.clear();
     for (const [key, typers] of this.#typers) {
@@ -88,7 +89,7 @@ export class Typing {
   }
 
   stop(): void {
-    this.clear();
+    this.reset();
     this.#views.stop();
   }
 

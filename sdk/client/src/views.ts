@@ -42,7 +42,7 @@ export class Views<View> {
   readonly #batch: Batch;
   readonly #make: (key: string) => View;
   readonly #isHeld: (key: string) => boolean;
-  readonly #onChanged: (changed: ReadonlySet<string>) => void;
+  readonly #onChanged: ((changed: ReadonlySet<string>) => void) | undefined;
   readonly #views = new Map<string, View>();
   readonly #touched = new Set<string>();
   readonly #listeners = new Emitter<Record<string, View>>();
@@ -53,7 +53,7 @@ export class Views<View> {
     batch: Batch,
     make: (key: string) => View,
     isHeld: (key: string) => boolean,
-    onChanged: (changed: ReadonlySet<string>) => void = () => {},
+    onChanged?: (changed: ReadonlySet<string>) => void,
   ) {
     this.#batch = batch;
     this.#make = make;
@@ -83,7 +83,7 @@ export class Views<View> {
 
   /** Nobody is called any more. */
   stop(): void {
-    this.#listeners.clear();
+    this.#listeners.reset();
     this.#touched.clear();
   }
 
@@ -101,7 +101,7 @@ export class Views<View> {
       this.#listeners.emit(key, this.get(key));
     }
     if (changed.size > 0) {
-      this.#onChanged(changed);
+      this.#onChanged?.(changed);
     }
   };
 

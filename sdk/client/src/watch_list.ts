@@ -12,9 +12,9 @@ const PER_USER_BYTES = 32;
 export function watchList(asker: Asker, map: () => PresenceMap): Subscriptions {
   return new Subscriptions(asker, {
     most: (limits) => limits.watch,
-    ask: (userIds, firstMode, failed) => {
+    ask: (userIds, firstMode, limits, failed) => {
       const mark = map().updateCount;
-      chunks(userIds, asker.limits()).forEach((users, index) => {
+      chunks(userIds, limits).forEach((users, index) => {
         const versions = users.map((userId) => [userId, map().knownVersion(userId)] as const);
         const known = versions.filter(([, version]) => version > 0);
         const request = {
@@ -24,15 +24,16 @@ export function watchList(asker: Asker, map: () => PresenceMap): Subscriptions {
           // `fromEntries` makes of an id such as __proto__ a member like any other.
           known: known.length > 0 ? Object.fromEntries(known) : undefined,
         };
-        asker.ask(request, {
-          answered: (message) =>
+        asker.ask(
+          request,
+          (message) =>
             message.type === "snapshot" && map().applySnapshot(message.users, users, mark),
-          failed: (error) => failed(users, error),
-        });
+          (error) => failed(users, error),
+        );
       });
     },
-    ends: (userIds) =>
-      chunks(userIds, asker.limits()).map((users) => ({ type: "unwatch", users })),
+    ends: (userIds, limits) =>
+      chunks(userIds, limits).map((users) => ({ type: "unwatch", users })),
     onReleased: () => map().tidy(),
   });
 }

@@ -16,25 +16,20 @@ export function webSocketTransport(constructor?: WebSocketConstructor): Transpor
   return (url, subprotocol, handlers) => {
     const found = constructor ?? (globalThis.WebSocket as unknown as WebSocketConstructor);
     const socket = new found(url, subprotocol);
-    const detach = () => {
-      socket.onopen = socket.onmessage = socket.onclose = null;
-    };
     socket.onopen = () => handlers.opened();
     socket.onmessage = (event: { data: unknown }) => {
       if (typeof event.data === "string") {
         handlers.received(event.data);
       }
     };
-    socket.onclose = (event: { code: number; reason: string }) => {
-      detach();
+    socket.onclose = (event: { code: number; reason: string }) =>
       handlers.closed(event.code, event.reason);
-    };
     // A close follows each error. Without a listener some implementations would throw.
     socket.onerror = () => {};
     return {
       send: (text) => socket.send(text),
       close: () => {
-        detach();
+        socket.onopen = socket.onmessage = socket.onclose = null;
         // Any reserved code would throw; why it ends is nothing that the server asks.
         socket.close(1000);
       },

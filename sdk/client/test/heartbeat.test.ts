@@ -106,6 +106,32 @@ describe("a link that lies", () => {
     expect(bench.status("ana")).toBe("busy");
   });
 
+  test("FO-075: a machine that slept with the page in front is told by nothing: its late timer finds out", async () => {
+    const bench = await new Bench().connected();
+    bench.server.set("ana", "online", 7);
+    bench.client.watch("ana");
+    await bench.clock.advance(1_000);
+    bench.clock.sleep(10 * MINUTE);
+    bench.server.set("ana", "busy", 9);
+    await bench.clock.advance(0);
+    expect(bench.server.last.isClosedByClient).toBe(true);
+    expect(bench.server.last.of("heartbeat")).toHaveLength(0);
+    expect(bench.client.connection).toMatchObject({ state: "connecting", closeCode: 4408 });
+    await bench.clock.advance(6_000);
+    expect(bench.server.last.of("hello")[0]).toMatchObject({ resume: "r1" });
+    expect(bench.status("ana")).toBe("busy");
+  });
+
+  test("FO-075: after a nap that no event tells of, the beat that is overdue goes out at once", async () => {
+    const bench = await new Bench({ random: () => 0.99 }).connected();
+    bench.clock.sleep(70_000);
+    await bench.clock.advance(0);
+    expect(bench.server.last.of("heartbeat")).toHaveLength(1);
+    bench.server.isMute = true;
+    await bench.clock.advance(45_000);
+    expect(bench.server.connections.length).toBeGreaterThan(1);
+  });
+
   test("FO-075: after a nap the socket is asked, and replaced if it stays silent for 4 s", async () => {
     const bench = await new Bench({ random: () => 0.99 }).connected();
     bench.client.watch("ana");
@@ -122,10 +148,19 @@ describe("a link that lies", () => {
   test("FO-075: after a nap a socket that answers is kept, and what it told counts again", async () => {
     const bench = await new Bench({ random: () => 0.99 }).connected();
     bench.client.watch("ana");
+    bench.client.join("doc");
     await bench.clock.advance(1_000);
+    const told: string[] = [];
+    bench.client.subscribeUser("ana", ({ stale }) => told.push(`ana ${stale}`));
+    bench.client.subscribeRoom("doc", ({ stale }) => told.push(`doc ${stale}`));
+    bench.server.isMute = true;
     bench.clock.sleep(70_000);
     bench.page.show("visible");
+    await bench.clock.advance(300);
+    const { id } = bench.server.last.of("heartbeat").at(-1) as { id: number };
+    bench.server.last.send({ type: "heartbeatAck", id, serverTime: bench.clock.now() });
     await bench.clock.advance(500);
+    expect(told).toEqual(["ana true", "doc true", "ana false", "doc false"]);
     expect(bench.server.connections).toHaveLength(1);
     expect(bench.status("ana")).toBe("offline");
   });

@@ -76,6 +76,38 @@ describe("what is started", () => {
     expect(bench.errors).toHaveLength(0);
   });
 
+  test("FO-109: who leaves on hearing of the session is gone, and not ready all the same", async () => {
+    for (const leave of ["disconnect", "signOut", "destroy"] as const) {
+      const bench = new Bench();
+      bench.client.on("session", () => bench.client[leave]());
+      await bench.connected();
+      await bench.clock.advance(MINUTE);
+      expect(bench.client.connection.state).toBe("disconnected");
+      expect(bench.server.last.isOpen).toBe(false);
+      expect(bench.server.connections).toHaveLength(1);
+      bench.client.destroy();
+      expect(bench.clock.timers).toBe(0);
+    }
+  });
+
+  test("FO-109: what was asked as one user is not answered to the next", async () => {
+    const bench = await new Bench().connected();
+    bench.server.isMute = true;
+    const asked = bench.client.setStatus({ status: "busy", scope: "session" }).catch((error) => error.code);
+    const old = bench.server.last;
+    bench.client.signOut();
+    bench.server.isMute = false;
+    bench.server.userId = "someone-else";
+    bench.client.connect();
+    await bench.clock.advance(1_000);
+    old.isOpen = true;
+    old.send({ type: "ack", id: old.of("status")[0]?.id });
+    bench.server.last.send({ type: "ack", id: old.of("status")[0]?.id });
+    await bench.clock.advance(1_000);
+    expect(await asked).toBe("disconnected");
+    expect(bench.server.last.of("status")).toHaveLength(0);
+  });
+
   test("FO-108: without a page there is nothing to listen to, and making a client starts nothing", () => {
     const client = new PresenceClient({ url: "ws://nowhere", getToken: () => "t" });
     expect(client.presence("ana")).toEqual({ userId: "ana", status: "unknown", stale: false });
@@ -106,6 +138,9 @@ describe("leaving", () => {
     expect(bench.server.last.of("hello")[0]).not.toHaveProperty("resume");
     expect(bench.server.last.of("watch")).toHaveLength(0);
     expect(bench.tokens).toBe(2);
+    bench.client.watch("ana");
+    await bench.clock.advance(1_000);
+    expect(bench.server.last.of("watch")[0]).not.toHaveProperty("known");
   });
 
   test("an unwatch of before the sign-out does not touch the watches after it", async () => {

@@ -82,6 +82,23 @@ describe("status", () => {
     ]);
   });
 
+  test("it is said again with its end, without what the server keeps, and not once it is over", async () => {
+    const bench = await new Bench().connected();
+    const custom = { text: "Lunch" };
+    await bench.client.setStatus({ status: "dnd", scope: "session", expiresInMs: 60_000, customStatus: custom });
+    await bench.client.setStatus({ customStatus: null, scope: "session" });
+    const expiresAt = bench.clock.now() + 60_000;
+    bench.server.welcome = { resumed: false };
+    const renew = async () => {
+      bench.server.last.close(1006);
+      await bench.clock.advance(20_000);
+      return bench.server.last.of("status");
+    };
+    expect(await renew()).toEqual([{ type: "status", status: "dnd", scope: "session", expiresAt }]);
+    await bench.clock.advance(60_000);
+    expect(await renew()).toEqual([]);
+  });
+
   test("FO-015: one's own presence is watched like any other and may be invisible", async () => {
     const bench = await new Bench().connected();
     const declared = { status: "invisible", scope: "user" };

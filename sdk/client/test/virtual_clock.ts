@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
 
 /** Lets promises go on as far as they can without time. */
 export async function settle(): Promise<void> {
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 24; i++) {
     await Promise.resolve();
   }
 }
