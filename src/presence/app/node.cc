@@ -88,6 +88,8 @@ void Node::State::start_demo() {
     }
     people = std::make_unique<DemoPeople>(clock, *shards);
     people->start();
+    crowd = std::make_unique<DemoCrowd>(clock, *shards);
+    crowd->start();
 }
 
 Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -222,6 +224,7 @@ void Node::drain_and_stop() {
     state.facts.draining = true;
     if (state.people) {
         state.people->stop();
+        state.crowd->stop();
     }
     if (state.cluster) {
         state.workers[0]->loop->post([cluster = state.cluster.get()] { cluster->set_leaving(); });

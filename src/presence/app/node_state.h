@@ -2,6 +2,7 @@
 
 #include "presence/app/accept_rates.h"
 #include "presence/app/assets.h"
+#include "presence/app/demo_crowd.h"
 #include "presence/app/demo_people.h"
 #include "presence/app/durable.h"
 #include "presence/app/front_door.h"
@@ -93,6 +94,7 @@ struct Node::State {
     explicit State(NodeConfig from) : config(std::move(from)), origins(config.allowed_origins) {}
     ~State() {
         people.reset();
+        crowd.reset();
         drainer.reset();
         sender.reset();
         survey.reset();
@@ -126,6 +128,7 @@ struct Node::State {
     std::string address;
     std::unique_ptr<api::DemoHooks> demo;
     std::unique_ptr<DemoPeople> people;
+    std::unique_ptr<DemoCrowd> crowd;  ///< Comes and goes with `people`.
     bool stopped = false;
 
     Result<bool> open_stores();
