@@ -171,7 +171,7 @@ describe("two people", () => {
     await bob.press(/Close abruptly/);
     const tookMs = await alice.timeUntil("bob", "offline", TIMES.graceMs + 3_000);
     assert.ok(tookMs > TIMES.graceMs - 200, `offline after ${tookMs} ms`);
-    await alice.seesText("bob", /Last seen (now|1 minute ago)/);
+    await alice.seesText("bob", /Last seen (just now|1 minute ago)/);
     await bob.timelineSays("others now see you offline");
     await bob.press(/Reconnect/);
     await alice.sees("bob", "online", SOON_MS);
@@ -198,7 +198,7 @@ describe("two people", () => {
     await bob.press(/Drop the network/);
     const tookMs = await alice.timeUntil("bob", "offline", TIMES.ttlMs + 3_000);
     assert.ok(tookMs > TIMES.ttlMs - TIMES.intervalMs - 200, `offline after ${tookMs} ms`);
-    await alice.seesText("bob", /Last seen (now|1 minute ago)/);
+    await alice.seesText("bob", /Last seen (just now|1 minute ago)/);
     await bob.timelineSays("others now see you offline");
     await picture(bob, "demo-dropped");
     await bob.press(/Reconnect/);

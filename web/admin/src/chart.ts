@@ -1,5 +1,6 @@
 import uPlot from "uplot";
 import { h } from "../../common/dom.js";
+import { alone } from "./metrics.js";
 import type { Line, Look } from "./watcher.js";
 
 const HEIGHT = 150;
@@ -91,7 +92,8 @@ export class Chart {
             label: `${line.label} ${this.#unit}`,
             stroke: resolved(this.element, colourOf(line, index)),
             width: 2,
-            points: { show: false },
+            // A value with none before and none after would draw no line.
+            points: { show: false, size: 5, filter: (plot: uPlot, series: number) => alone(plot.data[series] ?? []) },
           })),
         ],
       },

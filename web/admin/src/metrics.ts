@@ -90,3 +90,11 @@ export function quantile(
   const inside = (counts[index] as number) - below;
   return inside <= 0 ? high : low + ((share * all - below) / inside) * (high - low);
 }
+
+/** Indices of the values that stand between gaps. */
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const isGap = (index: number) => (values[index] ?? null) === null;
+  return Array.from(values, (_, index) => index).filter(
+    (index) => !isGap(index) && isGap(index - 1) && isGap(index + 1),
+  );
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bucketsOf, quantile, rate, readMetrics, sumOf } from "../src/metrics.js";
+import { alone, bucketsOf, quantile, rate, readMetrics, sumOf } from "../src/metrics.js";
 import list from "../../../docs/metrics.md?raw";
 import health from "../src/health.ts?raw";
 import overview from "../src/overview.ts?raw";
@@ -42,6 +42,12 @@ test("a quantile lies in its bucket, of what was counted between the two looks",
   expect(quantile(new Map(), now, 0.5)).toBeCloseTo(0.001 + 0.009 * 0.5);
   expect(quantile(new Map(), now, 0.99)).toBe(0.01);
   expect(quantile(now, now, 0.5)).toBeUndefined();
+});
+
+test("a value between gaps is found, as no line would be drawn through it", () => {
+  expect(alone([5, null, 7, undefined, 1, 2, null, 0])).toEqual([0, 2, 7]);
+  expect(alone([1, 2])).toEqual([]);
+  expect(alone([])).toEqual([]);
 });
 
 test("what went wrong between two looks is told, the newest first; what only counts is not", () => {

@@ -91,7 +91,8 @@ export class App {
         "main",
         { class: "columns" },
         this.#me.element,
-        h("div", { class: "middle" }, this.#contacts.element, this.#room.element),
+        this.#contacts.element,
+        this.#room.element,
         h("div", { class: "right" }, this.#lab.element, this.#timeline.element),
       ),
       custom.element,
@@ -207,7 +208,8 @@ export class App {
     const who = userId === this.#userId ? "You are" : `${this.#roster.name(userId)} is`;
     if (before.status !== presence.status) {
       const detail = presence.status === "offline" ? lastSeenNote(presence, this.#client) : "";
-      const word = STATUS_WORDS[presence.status].toLowerCase();
+      const { status } = presence;
+      const word = status === "dnd" ? "not to be disturbed" : STATUS_WORDS[status].toLowerCase();
       this.#timeline.add(`${who} ${word}${detail}`, toneOf(presence));
     }
     const said = presence.customStatus;

@@ -54,8 +54,9 @@ export function statusText(presence: UserPresence, serverNow: number): string {
     return presence.stale ? "Unknown: no connection for too long" : "Unknown for now";
   }
   if (presence.status === "offline") {
-    const seen = lastSeenText(presence.lastSeen, serverNow);
-    return seen === undefined ? word : `Last seen ${seen.text}`;
+    // The page around these words is in English too.
+    const seen = lastSeenText(presence.lastSeen, serverNow, "en");
+    return seen === undefined ? word : `Last seen ${seen.text === "now" ? "just now" : seen.text}`;
   }
   return presence.since === undefined ? word : `${word} since ${timeOfDay.format(presence.since)}`;
 }
