@@ -89,6 +89,27 @@ describe("an operator", () => {
     assert.deepEqual(page.errors, []);
   });
 
+  test("sees how long it takes to look up a list, while people look", async () => {
+    const page = await enter();
+    await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
+    const card = page.locator(".chart", { has: page.getByRole("heading", { name: "Time to look up a list" }) });
+    const figures = card.locator(".now > span");
+    const shown = figures.filter({ hasText: /^half [\d.]+$/ });
+    // A list is looked up by whoever opens the page of the people.
+    for (let visitor = 0; visitor < 10 && !(await shown.isVisible()); visitor++) {
+      const person = await openPerson(browser.context, server.url, `visitor-${visitor}`);
+      await page.bringToFront();
+      await shown.waitFor({ timeout: 5_000 }).catch(() => {});
+      await person.page.close();
+    }
+    await shown.waitFor({ timeout: 15_000 });
+    assert.match(await figures.nth(1).innerText(), /^99 of 100 [\d.]+$/);
+    await card.locator("canvas").waitFor();
+    assert.ok(await card.locator(".nothing").isHidden());
+    const [half, most] = (await figures.allInnerTexts()).map((text) => Number(text.split(" ").at(-1)));
+    assert.ok(half > 0 && half <= most && most < 1_000, `${half} and ${most} ms`);
+  });
+
   test("sees how the parts are, what goes wrong while it does, and any figure by a part of its name", async () => {
     const page = await enter();
     await page.getByText("Live", { exact: true }).waitFor({ timeout: 15_000 });
