@@ -155,7 +155,7 @@ describe("two people", () => {
   test("who closes abruptly and is back within the grace was never gone", async () => {
     const before = (await alice.timeline()).length;
     await bob.press(/Close abruptly/);
-    await new Promise((resolve) => setTimeout(resolve, TIMES.graceMs / 2));
+    await new Promise((resolve) => setTimeout(resolve, TIMES.graceMs / 4));
     await alice.sees("bob", "online", 300);
     await bob.press(/Reconnect/);
     await bob.timelineSays("your session goes on");

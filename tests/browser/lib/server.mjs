@@ -10,7 +10,7 @@ const BINARY =
   process.env.PRESENCED_BIN ??
   fileURLToPath(new URL("../../../build/release/bin/presenced", import.meta.url));
 
-export const TIMES = { intervalMs: 1_000, ttlMs: 3_400, graceMs: 1_000 };
+export const TIMES = { intervalMs: 1_000, ttlMs: 3_400, graceMs: 2_000 };
 
 /** Starts it; resolves when it has said that it is ready. `page: false`: the demo page is not needed. */
 export async function startServer(settings = [], { page: wantsPage = true } = {}) {
