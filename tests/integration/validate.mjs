@@ -51,17 +51,25 @@ same('privacyModes', protocol.privacyModes, schemas.Rule.properties.mode.enum);
 same('lastSeenGranularities', protocol.lastSeenGranularities,
      schemas.Presence.properties.lastSeen.properties.granularity.enum);
 
-const seen = { clientToServer: new Set(), serverToClient: new Set() };
+const seen = { clientToServer: new Set(), serverToClient: new Set(), webhook: new Set() };
+const webhookTypes = schemas.WebhookEvent.properties.type.enum;
 const folder = path.join(root, 'protocol/examples');
 for (const file of readdirSync(folder)) {
   const example = JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
   check(typeof example.description === 'string' && example.description.length > 0,
         `${file}: no description`);
   const known = { clientToServer: Object.keys(protocol.clientMessages),
-                  serverToClient: protocol.serverMessages }[example.direction];
+                  serverToClient: protocol.serverMessages, webhook: webhookTypes }[example.direction];
   check(known !== undefined, `${file}: direction ${example.direction}`);
-  check(known?.includes(example.message?.type), `${file}: type ${example.message?.type}`);
-  seen[example.direction]?.add(example.message?.type);
+  for (const { type } of example.direction === 'webhook' ? example.message.events : [example.message]) {
+    check(known?.includes(type), `${file}: type ${type}`);
+    seen[example.direction]?.add(type);
+  }
+  const { properties, required } = schemas.WebhookEvent;
+  for (const event of example.direction === 'webhook' ? example.message.events : []) {
+    check(required.every((name) => name in event) && Object.keys(event).every((name) => name in properties),
+          `${file}: fields ${Object.keys(event)}`);
+  }
   if (example.message?.type === 'error') {
     const row = protocol.errors.find((error) => error.code === example.message.code);
     check(row?.temporary === example.message.temporary, `${file}: temporary is wrong`);
@@ -73,6 +81,7 @@ for (const type of Object.keys(protocol.clientMessages)) {
 for (const type of protocol.serverMessages) {
   check(seen.serverToClient.has(type), `no example of server ${type}`);
 }
+for (const type of webhookTypes) check(seen.webhook.has(type), `no example of webhook ${type}`);
 
 // docs/field-cases.md names every case, and for each the test files that carry its id.
 const cases = new Map();
