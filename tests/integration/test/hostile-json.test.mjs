@@ -92,6 +92,8 @@ describe('FO-066 valid JSON of the wrong kind', () => {
     get: [{ users: ['a'] }, { users: [] }], signal: [{ to: { userId: 'a' }, kind: 'k', active: true, data: 1 }, { to: [], kind: ['x'], active: [true, false], data: odd }],
     privacy: [{ online: { mode: 'everyone' }, lastSeen: { mode: 'nobody' } }, { online: [], lastSeen: [] }],
     block: [{ users: ['m'] }, { users: [[]] }], unblock: [{ users: ['m'] }, { users: [[]] }], delivery: [{ mode: 'live' }, { mode: [] }],
+    join: [{ room: 'r', meta: { a: 1 }, observe: true, updates: false }, { room: ['x'], meta: [{}, { a: 1 }], observe: [true, false], updates: [true, false] }],
+    leave: [{ room: 'r' }, { room: ['x'] }],
   };
   for (const [type, [right, allowed]] of Object.entries(requests)) {
     test(`FO-066 ${type}: each field replaced by each kind of value is refused whole`, async () => {
@@ -110,6 +112,7 @@ describe('FO-066 valid JSON of the wrong kind', () => {
       assert.deepEqual(await done(held.server, 'GET', userPath(client.user, '/status')), { status: 'auto' });
       assert.deepEqual(await done(held.server, 'GET', userPath(client.user, '/blocks')), { users: [] });
       assert.equal((await done(held.server, 'GET', userPath(client.user, '/privacy'))).lastSeen.mode, 'everyone');
+      assert.equal((await done(held.server, 'GET', '/v1/rooms/r')).count, 0);
     });
   }
 
