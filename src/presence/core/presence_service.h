@@ -1,29 +1,15 @@
 #pragma once
 
-#include "presence/base/clock.h"
-#include "presence/base/random.h"
-#include "presence/base/scheduler.h"
 #include "presence/base/task.h"
-#include "presence/core/beat_writer.h"
-#include "presence/core/configs.h"
-#include "presence/core/counters.h"
-#include "presence/core/journal_writer.h"
-#include "presence/core/last_seen_writer.h"
-#include "presence/core/limits.h"
-#include "presence/core/node_view.h"
-#include "presence/core/profile_cache.h"
+#include "presence/core/attachment.h"
 #include "presence/core/refused_devices.h"
+#include "presence/core/service_parts.h"
 #include "presence/core/stall_log.h"
 #include "presence/core/status_change.h"
 #include "presence/core/timing_wheel.h"
 #include "presence/core/user_table.h"
 #include "presence/model/census.h"
-#include "presence/model/end_reason.h"
-#include "presence/ports/presence_bus.h"
-#include "presence/ports/profile_store.h"
 #include "presence/ports/session_journal.h"
-#include "presence/ports/session_store.h"
-#include "presence/ports/webhook_events.h"
 #include "presence/rules/transition.h"
 
 #include <memory>
@@ -32,93 +18,6 @@
 #include <vector>
 
 namespace presence {
-
-/// Holds the connections of sessions: the gateway on the same thread. Neither call may call back
-/// into the service.
-class SessionOwner {
-public:
-    virtual ~SessionOwner() = default;
-    virtual void end_connection(SlotId connection, EndReason reason) = 0;
-    /// The session has been silent for long: make the client's machine answer (DESIGN rule 6).
-    virtual void ping_connection(SlotId connection) = 0;
-};
-
-/// Hears of the ends of sessions, whatever ended them. A resumed session goes on. The call may not
-/// call back into the service.
-class SessionListener {
-public:
-    virtual ~SessionListener() = default;
-    virtual void on_session_ended(const UserId& user, const SessionId& session) = 0;
-    /// It goes on at another node.
-    virtual void on_session_moved(const UserId& user, const SessionId& session, NodeId taker) = 0;
-};
-
-/// A device that wants in. The token has been checked.
-struct AttachRequest {
-    UserId user;
-    std::optional<WallTime> token_issued_at;
-    std::optional<SessionId> resume_id;  ///< With the hash of the secret that was shown.
-    ResumeHash resume_hash{};
-    /// Of the secret that a new session is to have.
-    ResumeHash new_resume_hash{};
-    std::optional<Device> device;
-    /// Whether it is to count as nothing until it reports `active`; empty: as before where it is
-    /// resumed, and a new one counts.
-    std::optional<bool> observe;
-    std::optional<bool> active;  ///< The client said `active` (true) or `idle` (false).
-    SlotId connection;
-    /// The session is to live by heartbeats over HTTP, under this name: the one that stands, or a
-    /// new one.
-    std::optional<SessionId> beating;
-};
-
-/// A heartbeat over HTTP. The token has been checked.
-struct BeatRequest {
-    UserId user;
-    std::optional<WallTime> token_issued_at;
-    SessionId session;  ///< Made by beating_session.
-    std::optional<Device> device;
-    std::optional<bool> active;
-};
-
-struct Attachment {
-    SlotId session;
-    SessionId id;
-    bool resumed = false;
-};
-
-/// One session as back ends see it.
-struct SessionFacts {
-    Session session;
-    std::optional<WallTime> last_heartbeat;
-    std::optional<WallTime> last_activity;
-};
-
-/// A user of this node, and the commit counter of the record as it stands here (0: not sure).
-struct HeldUser {
-    UserId user;
-    std::uint64_t commit = 0;  ///< 0: it is being changed, or unsure.
-    bool unsure = false;       ///< The store lacks what is held here, or may have something else.
-};
-
-/// Everything that the service works with, all of one thread and outliving it.
-struct ServiceParts {
-    Scheduler& scheduler;
-    const Clock& clock;
-    Random& random;
-    SessionStore& sessions;
-    ProfileStore& profile_store;
-    ProfileCache& profiles;
-    PresenceBus& bus;
-    LastSeenWriter& last_seen;
-    JournalSink* journal;  ///< Null: this node keeps no journal.
-    const CoreConfig& config;
-    const Limits& limits;
-    CoreCounters& counters;
-    const NodeView& nodes;
-    WebhookEvents* webhooks = nullptr;  ///< Null: nobody listens, ever.
-    BeatWriter* beats = nullptr;        ///< Null: heartbeats are written nowhere.
-};
 
 /// The sessions of the users whose home is this thread, and the one door through which every
 /// change of anybody's presence goes: settle (DESIGN rule 15). Flows about one user run one after
