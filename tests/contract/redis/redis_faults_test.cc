@@ -250,6 +250,40 @@ TEST(RedisBusOfTwoNodes, SignalsAndTakenSessionsGoToTheNodesThatHoldThem) {
     EXPECT_TRUE(third.receiver.taken.empty());
 }
 
+TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
+    RedisServer server;
+    redis::RedisConfig restricted = server.config();
+    server.command({"ACL", "SETUSER", "mute", "on", ">word", "~*", "&*", "+@all", "-spublish"});
+    restricted.user = "mute";
+    restricted.password = "word";
+    RedisNode mute(restricted, 1);
+    RedisNode other(server.config(), 2);
+    const UserId ann("ann");
+    ASSERT_TRUE(other.until([&] { return mute.client->usable() && other.client->usable(); }));
+    ASSERT_TRUE(other.subscribe({ann}));
+    const auto event = [&](std::uint64_t version, bool shown) {
+        auto made = std::make_shared<PresenceEvent>();
+        made->user = ann;
+        made->presence.own_version = Version{version};
+        made->tells_shown = shown;
+        return made;
+    };
+    mute.bus->endpoint(0).publish(event(7, true));
+    mute.bus->endpoint(0).publish(event(8, false));
+    mute.bus->endpoint(0).publish_profile_changed(ann, 3);
+    ASSERT_TRUE(mute.until([&] { return mute.bus->counters().not_sent >= 3; }));
+    EXPECT_EQ(mute.receiver.profiles, std::vector<std::string>{"ann"});
+    EXPECT_TRUE(other.receiver.profiles.empty());
+    server.command({"ACL", "SETUSER", "mute", "+spublish"});
+    ASSERT_TRUE(other.until(
+        [&] { return !other.receiver.profiles.empty() && !other.receiver.told.empty(); },
+        Millis{2'000}));
+    EXPECT_EQ(other.receiver.newest["ann"], 8U);
+    EXPECT_EQ(other.receiver.told["ann"], 1);
+    EXPECT_EQ(other.receiver.profiles, std::vector<std::string>{"ann"});
+    EXPECT_EQ(mute.bus->counters().unsent_dropped, 0U);
+}
+
 TEST(RedisBusOfTwoNodes, AHolderThatDoesNotHearYetIsToldAgain) {
     RedisServer server;
     RedisNode first(server.config(), 1);

@@ -36,6 +36,7 @@ void RedisBus::Hub::begin() {
 void RedisBus::Hub::end() {
     client_.remove_listener(*this);
     store().cancel(linger_timer_);
+    store().cancel(unsent_timer_);
     probes_.reset();
     subscriber_.reset();
     for (auto& [channel, waiters] : std::exchange(waiting_, {})) {

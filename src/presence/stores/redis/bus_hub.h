@@ -57,6 +57,9 @@ public:
     void unsubscribe(std::size_t thread, const UserId& user);
     void publish(PresenceEventRef event, std::string message);
     void publish_profile(redis::ProfileChanged change);
+    /// What could not be sent, until it is: in bus_hub_unsent.cc.
+    void keep_unsent(PresenceEventRef event);
+    void keep_unsent(const redis::ProfileChanged& change);
     void publish_signal(SignalRef signal);
     void publish_here(const PresenceEventRef& event);
     void publish_taken(SessionTaken taken);
@@ -87,6 +90,8 @@ private:
     void on_message(std::string_view channel, std::string_view payload) override;
     void on_in_force(std::string_view channel) override;
     void on_healed(std::uint32_t partition) override;
+    void send_unsent();
+    void send_unsent_soon();
     void send_probe(std::uint32_t partition) override;
     void on_silence(std::uint32_t partition) override;
     void on_servers_changed() override;
@@ -119,6 +124,11 @@ private:
     std::uint64_t seed_;
     NodeId node_;  ///< None yet, or alone.
     std::size_t to_tell_again_ = 0;
+    /// The newest of each user that nobody but this node has heard.
+    boost::unordered_flat_map<UserId, PresenceEventRef, IdHash, IdEqual> unsent_events_;
+    boost::unordered_flat_map<UserId, std::uint64_t, IdHash, IdEqual> unsent_profiles_;
+    bool unsent_asked_ = false;
+    Scheduler::TimerId unsent_timer_{};
     boost::unordered_flat_map<UserId, Interest, IdHash, IdEqual> interests_;
     boost::unordered_flat_map<std::string, std::vector<std::shared_ptr<Waiter>>> waiting_;
     boost::unordered_flat_map<RoomId, std::uint64_t, IdHash, IdEqual> rooms_;  ///< Threads.

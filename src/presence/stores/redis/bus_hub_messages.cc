@@ -27,8 +27,10 @@ void RedisBus::Hub::send(std::string channel, std::string message,
 
 void RedisBus::Hub::publish(PresenceEventRef event, std::string message) {
     std::string channel = keys.channel(event->user);
-    send(std::move(channel), std::move(message),
-         [this, event = std::move(event)] { distribute(event); });
+    send(std::move(channel), std::move(message), [this, event = std::move(event)] {
+        distribute(event);
+        keep_unsent(event);
+    });
 }
 
 void RedisBus::Hub::publish_profile(ProfileChanged change) {
@@ -38,6 +40,7 @@ void RedisBus::Hub::publish_profile(ProfileChanged change) {
         for (std::size_t thread = 0; thread < threads.size(); ++thread) {
             deliver_soon(thread, [change](Outlet& outlet) { outlet.profile(change); });
         }
+        keep_unsent(change);
     });
 }
 

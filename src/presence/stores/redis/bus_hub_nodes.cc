@@ -24,6 +24,8 @@ void RedisBus::Hub::set_node(NodeId node) {
     if (node == node_ || !subscriber_) {
         return;
     }
+    // Under its old name this node spoke last before others settled its death.
+    unsent_events_.clear();
     const auto group = static_cast<std::uint32_t>(keys.partitions());
     if (node_) {
         subscriber_->remove(keys.node_channel(node_));

@@ -1,0 +1,94 @@
+// Changes that could not be published: tried again until they are. Who hears one twice, or late,
+// weighs it by its version or revision; a node that heard nothing meanwhile reads anew when its
+// subscriptions are healed.
+
+#include "presence/stores/redis/bus_hub.h"
+#include "presence/stores/redis/slots.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace presence {
+
+using redis::Command;
+using redis::ProfileChanged;
+using redis::Reply;
+
+namespace {
+/// Everybody is to know of a change of rules within 2 s.
+constexpr Millis kSendAgain{500};
+/// Users of each kind that wait; over it what is new is given up. Some hundred bytes each.
+constexpr std::size_t kMostUnsent = 10'000;
+}  // namespace
+
+void RedisBus::Hub::keep_unsent(PresenceEventRef event) {
+    const auto found = unsent_events_.find(event->user);
+    if (found == unsent_events_.end() && unsent_events_.size() >= kMostUnsent) {
+        ++counters.unsent_dropped;
+        return;
+    }
+    if (found == unsent_events_.end()) {
+        const UserId user = event->user;
+        unsent_events_.emplace(user, std::move(event));
+    } else {
+        const PresenceEvent& old = *found->second;
+        const bool newer = event->presence.own_version >= old.presence.own_version;
+        auto merged = std::make_shared<PresenceEvent>(newer ? *event : old);
+        merged->tells_shown = event->tells_shown || old.tells_shown;
+        merged->tells_own = event->tells_own || old.tells_own;
+        found->second = std::move(merged);
+    }
+    send_unsent_soon();
+}
+
+void RedisBus::Hub::keep_unsent(const ProfileChanged& change) {
+    const auto found = unsent_profiles_.find(change.user);
+    if (found != unsent_profiles_.end()) {
+        found->second = std::max(found->second, change.revision);
+    } else if (unsent_profiles_.size() < kMostUnsent) {
+        unsent_profiles_.emplace(change.user, change.revision);
+    } else {
+        ++counters.unsent_dropped;
+        return;
+    }
+    send_unsent_soon();
+}
+
+void RedisBus::Hub::send_unsent_soon() {
+    if (subscriber_ && !std::exchange(unsent_asked_, true)) {
+        unsent_timer_ = store().after(kSendAgain, [this] {
+            unsent_asked_ = false;
+            send_unsent();
+        });
+    }
+}
+
+void RedisBus::Hub::send_unsent() {
+    for (auto& [user, revision] : std::exchange(unsent_profiles_, {})) {
+        const ProfileChanged change{user, revision};
+        std::string channel = keys.partition_channel(keys.partition_of(user));
+        const std::uint16_t slot = redis::slot_of(channel);
+        Command command{
+            {"SPUBLISH", std::move(channel), redis::encode(change)}, slot, nullptr, false};
+        client_.execute(std::move(command),
+                        [self = shared_from_this(), change](const Result<Reply>& answer) {
+                            if (!answer) {
+                                self->keep_unsent(change);
+                            }
+                        });
+    }
+    for (auto& [user, event] : std::exchange(unsent_events_, {})) {
+        std::string channel = keys.channel(user);
+        const std::uint16_t slot = redis::slot_of(channel);
+        Command command{
+            {"SPUBLISH", std::move(channel), redis::encode(*event)}, slot, nullptr, false};
+        client_.execute(std::move(command),
+                        [self = shared_from_this(), event](const Result<Reply>& answer) {
+                            if (!answer) {
+                                self->keep_unsent(event);
+                            }
+                        });
+    }
+}
+
+}  // namespace presence
