@@ -119,6 +119,35 @@ TEST_F(RedisClusterTest, FO_085_ASlotThatMovesUnderLoadTakesItsRecordsAndListene
     }
 }
 
+TEST_F(RedisClusterTest, FO_085_WhatMeetsASlotHalfMovedWaitsAndIsDoneOnce) {
+    RedisNode node(cluster_.config(), 1);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    const UserId ann("ann");
+    ASSERT_EQ(*node.commit(ann, 1), CommitOutcome::committed);
+    const std::uint16_t slot = node.keys.slot(node.keys.partition_of(ann));
+    const std::size_t from = cluster_.master_of(slot);
+    const std::vector<std::size_t> masters = cluster_.masters();
+    const std::size_t to = masters[0] == from ? masters[1] : masters[0];
+    const auto id_of = [&](std::size_t server) {
+        std::string id = cluster_.server(server).command({"CLUSTER", "MYID"});
+        return id.substr(0, id.find('\n'));
+    };
+    const std::string number = std::to_string(slot);
+    cluster_.server(to).command({"CLUSTER", "SETSLOT", number, "IMPORTING", id_of(from)});
+    cluster_.server(from).command({"CLUSTER", "SETSLOT", number, "MIGRATING", id_of(to)});
+    const auto committing =
+        start_task(node.store.commit({ann, 1, RedisNode::record(2), Millis{60'000}, nullptr}));
+    node.pass(Millis{300});
+    EXPECT_FALSE(committing->has_value());  // TRYAGAIN: record here, tombstone perhaps there.
+    EXPECT_GE(node.client->counters().put_off, 3U);
+    cluster_.server(from).command({"CLUSTER", "SETSLOT", number, "STABLE"});
+    cluster_.server(to).command({"CLUSTER", "SETSLOT", number, "STABLE"});
+    ASSERT_TRUE(node.until([&] { return committing->has_value(); }, Millis{1'000}));
+    ASSERT_TRUE((*committing)->has_value());
+    EXPECT_EQ(***committing, CommitOutcome::committed);
+    EXPECT_EQ(node.stored(ann), 2);
+}
+
 TEST_F(RedisClusterTest, FO_088_FO_086_AMasterThatDiesIsReplacedAndItsListenersComeBack) {
     RedisNode writer(cluster_.config(), 1);
     RedisNode reader(cluster_.config(), 2);
