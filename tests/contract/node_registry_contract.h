@@ -82,7 +82,9 @@ protected:
     }
     bool entomb(NodeId node, const UserId& neighbour) {
         NodeRegistry& registry = adapter_.registry(0);
-        return adapter_.run(registry.entomb(node, registry.partition_of(neighbour))).value();
+        const std::uint32_t partition = registry.partition_of(neighbour);
+        return adapter_.run(registry.burn(node)).value() &&
+               adapter_.run(registry.entomb(node, partition, 100)).has_value();
     }
 
     Adapter adapter_;
@@ -160,6 +162,20 @@ TYPED_TEST_P(NodeRegistryContract, OneWhoseDeathIsBeingSettledWritesNoMore) {
     EXPECT_EQ(this->commit(0, this->ada_, 2, {NodeId{33}}), CommitOutcome::committed);
 }
 
+TYPED_TEST_P(NodeRegistryContract, OneStepBuriesADeadNodeAndTellsWhatItLeft) {
+    this->renew(0, this->kFirst);
+    this->adapter_.store(0).set_node(this->kFirst);
+    ASSERT_EQ(this->commit(0, this->ada_, 0, {this->kFirst}), CommitOutcome::committed);
+    NodeRegistry& registry = this->adapter_.registry(1);
+    ASSERT_TRUE(this->adapter_.run(registry.burn(this->kFirst)));
+    EXPECT_EQ(this->commit(0, this->ada_, 1, {this->kFirst}), CommitOutcome::committed);
+    const auto left =
+        this->adapter_.run(registry.entomb(this->kFirst, registry.partition_of(this->ada_), 100));
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->users, std::vector{this->ada_});
+    EXPECT_EQ(this->commit(0, this->ada_, 2, {this->kFirst}), CommitOutcome::fenced);
+}
+
 TYPED_TEST_P(NodeRegistryContract, OneThatIsForgottenIsKnownNoMoreButStaysFenced) {
     this->renew(0, this->kFirst);
     this->adapter_.store(0).set_node(this->kFirst);
@@ -182,8 +198,8 @@ TYPED_TEST_P(NodeRegistryContract, CommitCountersAreReadInOrder) {
     ASSERT_EQ(this->commit(0, this->ada_, 0, {}), CommitOutcome::committed);
     ASSERT_EQ(this->commit(0, bob, 0, {}), CommitOutcome::committed);
     ASSERT_EQ(this->commit(0, bob, 1, {}), CommitOutcome::committed);
-    const auto commits = this->adapter_.run(
-        this->adapter_.registry(1).commits_of({bob, UserId("nobody"), this->ada_, bob}));
+    const auto commits = this->adapter_.run(this->adapter_.registry(1).commits_of(
+        {bob, UserId("nobody"), this->ada_, bob}, std::nullopt));
     ASSERT_TRUE(commits);
     EXPECT_EQ(*commits, (std::vector<std::uint64_t>{2, 0, 1, 2}));
 }
@@ -260,6 +276,7 @@ TYPED_TEST_P(NodeRegistryContract, OfTwoEndsOfAUserTheNewerIsOwed) {
 REGISTER_TYPED_TEST_SUITE_P(NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver,
                             WhatANodeSaysOfItselfReachesTheOthers, TheIndexFollowsTheRecords,
                             AnIndexIsReadInBoundedParts, OneWhoseDeathIsBeingSettledWritesNoMore,
+                            OneStepBuriesADeadNodeAndTellsWhatItLeft,
                             OneThatIsForgottenIsKnownNoMoreButStaysFenced,
                             OneThatTakesItsLeaveIsKnownNoMore, CommitCountersAreReadInOrder,
                             AnotherIncarnationTellsThatAllIsLost,

@@ -1,6 +1,7 @@
 // How sessions begin: PresenceService::attach, resume, and what happens at the limit.
 
 #include "presence/base/log.h"
+#include "presence/core/barred_devices.h"
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/records.h"
@@ -94,6 +95,10 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
 Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRequest& request,
                                                      MonoTime asked_at) {
     const UserRecordRef seen = users_.at(slot).record;
+    if (request.beating && is_barred(seen->barred, *request.beating, parts_.clock.wall_now())) {
+        ++parts_.counters.http_beats_refused;
+        co_return Error{ErrorCode::forbidden, "this device was signed out by the service", 0, 0};
+    }
     const auto found = std::ranges::find_if(seen->sessions, [&](const Session& session) {
         if (request.beating) {
             return session.id == *request.beating;

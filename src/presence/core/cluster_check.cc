@@ -6,6 +6,7 @@
 #include "presence/core/cluster_member.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace presence {
 
@@ -16,6 +17,10 @@ constexpr std::size_t kMostUnsure = 200;
 
 /// Users whose records are compared with one round of questions, however many there are.
 constexpr std::size_t kLookedOver = 10'000;
+
+/// A quiet user's record must not run out under a session that lives (RULINGS 20): far more often
+/// than its time, and seldom enough to cost nothing.
+constexpr Millis kKeepEvery = std::chrono::hours{1};
 
 std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
     std::vector<UserId> names;
@@ -55,12 +60,11 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     asserting_ = true;
     must_assert_ = false;
     const std::uint64_t losses = losses_;
-    const bool lost = losses_healed_ < losses;
     std::vector<HeldUser> held = co_await users_in(std::nullopt);
     std::vector<UserId> users = names_of(held);
     const std::size_t count = users.size();
-    const auto flow = [lost](PresenceService& service, std::vector<UserId> share) {
-        return service.assert_again(std::move(share), lost);
+    const auto flow = [](PresenceService& service, std::vector<UserId> share) {
+        return service.assert_again(std::move(share));
     };
     const bool done = co_await at_homes(std::move(users), flow);
     asserting_ = false;
@@ -86,13 +90,22 @@ Detached ClusterMember::check_next() {
         const std::uint32_t partition = next_partition_;
         next_partition_ = (next_partition_ + 1) % partitions;
         co_await check(partition);
+        if (unheard_ends_.erase(partition) > 0) {
+            co_await take_ends_once(self_, partition);
+        }
     }
 }
 
 Task<bool> ClusterMember::check(std::uint32_t partition) {
     ++counters_.checks;
     std::vector<HeldUser> held = co_await users_in(partition);
-    const bool compared = co_await compare(std::move(held));
+    const MonoTime now = parts_.clock.now();
+    const auto kept = kept_at_.find(partition);
+    const bool keep = kept == kept_at_.end() || now >= kept->second + kKeepEvery;
+    const bool compared = co_await compare(std::move(held), keep);
+    if (compared && keep) {
+        kept_at_[partition] = now;
+    }
     co_return compared;
 }
 
@@ -103,7 +116,7 @@ Task<bool> ClusterMember::look_over() {
     const std::vector<HeldUser> held = co_await users_in(std::nullopt);
     for (std::size_t i = 0; i < held.size(); i += kLookedOver) {
         std::vector<HeldUser> some = slice(held, i, kLookedOver);
-        const bool compared = co_await compare(std::move(some));
+        const bool compared = co_await compare(std::move(some), false);
         if (!compared) {
             co_return false;
         }
@@ -111,7 +124,7 @@ Task<bool> ClusterMember::look_over() {
     co_return true;
 }
 
-Task<bool> ClusterMember::compare(std::vector<HeldUser> held) {
+Task<bool> ClusterMember::compare(std::vector<HeldUser> held, bool keep) {
     // Of those no question is needed. A batch at a time: they are not many, or the store is not
     // well.
     std::vector<UserId> changed;
@@ -124,14 +137,13 @@ Task<bool> ClusterMember::compare(std::vector<HeldUser> held) {
     std::vector<UserId> asked = names_of(held);
     std::vector<std::uint64_t> stored;
     if (!asked.empty()) {
-        Result<std::vector<std::uint64_t>> answer =
-            co_await parts_.registry.commits_of(std::move(asked));
+        Result<std::vector<std::uint64_t>> answer = co_await parts_.registry.commits_of(
+            std::move(asked), keep ? std::optional(self_) : std::nullopt);
         if (!answer) {
             co_return false;
         }
         stored = std::move(*answer);
     }
-    std::vector<UserId> lost;
     for (std::size_t i = 0; i < held.size(); ++i) {
         if (held[i].commit == 0 || held[i].commit == stored[i]) {
             continue;
@@ -145,16 +157,14 @@ Task<bool> ClusterMember::compare(std::vector<HeldUser> held) {
             run_there<std::uint64_t>(parts_.scheduler, shard.scheduler, std::move(make));
         const std::uint64_t here = co_await there;
         if (here == held[i].commit) {
-            (here > stored[i] ? lost : changed).push_back(held[i].user);
+            changed.push_back(held[i].user);
         }
     }
-    counters_.records_stale += lost.size() + changed.size();
-    for (const bool was_lost : {true, false}) {
-        const auto flow = [was_lost](PresenceService& service, std::vector<UserId> share) {
-            return service.assert_again(std::move(share), was_lost);
-        };
-        co_await at_homes(was_lost ? std::move(lost) : std::move(changed), flow);
-    }
+    counters_.records_stale += changed.size();
+    const auto flow = [](PresenceService& service, std::vector<UserId> share) {
+        return service.assert_again(std::move(share));
+    };
+    co_await at_homes(std::move(changed), flow);
     co_return true;
 }
 

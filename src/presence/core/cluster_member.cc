@@ -129,6 +129,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     if (lost || failed_over) {
         ++counters_.stores_lost;
         ++losses_;
+        count_loss(lost);
     }
     if (lost || failed_over || was_away) {
         // The others may find their way back to it later than this node.
@@ -169,6 +170,17 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     }
     set_health(StoreHealth::ok);
     look_for_deaths(membership);
+}
+
+void ClusterMember::count_loss(bool all) {
+    const MonoTime now = parts_.clock.now();
+    if (now >= loss_until_) {
+        ++loss_;
+    }
+    loss_until_ = now + parts_.config.cluster.lease;
+    if (all) {
+        lost_all_ = loss_;
+    }
 }
 
 void ClusterMember::learn_who_has_stated(const Membership& membership) {
@@ -230,19 +242,19 @@ void ClusterMember::look_again_everywhere() {
 
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
     for (Shard* const shard : parts_.shards.all) {
-        shard->scheduler.post(
-            [shard, renamed, last_vouched,
-             view = NodeView{health_, self_, lease_until_, others_, awaited_.empty()}]() mutable {
-                const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
-                shard->nodes = std::move(view);
-                shard->sessions.set_node(shard->nodes.self);
-                if (renamed) {
-                    shard->service.renamed(last_vouched);
-                }
-                if (renamed || is_back) {
-                    shard->rooms.look_at_all_again();
-                }
-            });
+        shard->scheduler.post([shard, renamed, last_vouched,
+                               view = NodeView{health_, self_, lease_until_, others_,
+                                               awaited_.empty(), loss_, lost_all_}]() mutable {
+            const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
+            shard->nodes = std::move(view);
+            shard->sessions.set_node(shard->nodes.self);
+            if (renamed) {
+                shard->service.renamed(last_vouched);
+            }
+            if (renamed || is_back) {
+                shard->rooms.look_at_all_again();
+            }
+        });
     }
 }
 

@@ -93,7 +93,7 @@ private:
     void forget_in_rooms(NodeId node);
     void look_for_deaths(const Membership& membership);
     Detached settle_death(NodeId node, WallTime died_at);
-    /// True: nothing of the node is left in the partition, as far as its time has come.
+    /// True: nothing of the node is left in the partition.
     [[nodiscard]] Task<bool> sweep(NodeId node, WallTime died_at, std::uint32_t partition);
     /// Makes the ends that `node` owes to the database this node's. False: the store is away.
     [[nodiscard]] Task<bool> take_ends(NodeId node, std::uint32_t partition);
@@ -112,7 +112,10 @@ private:
     /// Users held by this node: all, or those of a partition.
     [[nodiscard]] Task<std::vector<HeldUser>> users_in(std::optional<std::uint32_t> partition);
     [[nodiscard]] Task<bool> check(std::uint32_t partition);
-    [[nodiscard]] Task<bool> compare(std::vector<HeldUser> held);
+    /// @param keep  Their records are to live on as well, as if they had just been written.
+    [[nodiscard]] Task<bool> compare(std::vector<HeldUser> held, bool keep);
+    /// Notes a loss that begins now; one is often heard of in several ways and at several times.
+    void count_loss(bool all);
 
     Parts parts_;
     ClusterCounters counters_;
@@ -127,6 +130,9 @@ private:
         false;  ///< Something was not stated: an attempt failed, or the lease lapsed.
     std::uint64_t losses_ = 0;         ///< Times that the store may have lost what it had.
     std::uint64_t losses_healed_ = 0;  ///< Those after which all was stated again.
+    std::uint64_t loss_ = 0;           ///< The latest by number: NodeView::losses.
+    std::uint64_t lost_all_ = 0;       ///< NodeView::lost_all.
+    MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
     /// After a loss: nodes that have not stated theirs yet, and until when they are waited for.
     std::set<NodeId> awaited_;
@@ -141,6 +147,7 @@ private:
     std::set<NodeId> settling_;
     /// Ends may have become this node's there without its hearing of it.
     std::set<std::uint32_t> unheard_ends_;
+    std::map<std::uint32_t, MonoTime> kept_at_;  ///< By partition.
     Scheduler::TimerId timer_;
     Scheduler::TimerId unknown_timer_;  ///< While the store is away, until watchers are told.
 };

@@ -5,6 +5,8 @@
 #include "presence/core/cluster_member.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 namespace presence {
 
@@ -21,6 +23,16 @@ std::uint64_t mix(std::uint64_t value) {
     value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
     value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
     return value ^ (value >> 31U);
+}
+
+/// Notes where some of the dead node's sessions stay.
+Task<Result<bool>> settle_share(PresenceService& service, std::vector<UserId> share, NodeId node,
+                                WallTime died_at, std::shared_ptr<std::atomic<bool>> all_gone) {
+    Result<bool> gone = co_await service.settle_death(std::move(share), node, died_at);
+    if (gone && !*gone) {
+        *all_gone = false;
+    }
+    co_return gone;
 }
 
 }  // namespace
@@ -59,8 +71,10 @@ Detached ClusterMember::settle_death(NodeId node, WallTime died_at) {
     settling_.insert(node);
     forget_in_rooms(node);
     const std::uint32_t partitions = parts_.registry.partitions();
-    bool clean = true;
-    for (std::uint32_t partition = 0; partition < partitions; ++partition) {
+    // First of all: a node that renews must not believe that it may still write.
+    Result<bool> burnt = co_await parts_.registry.burn(node);
+    bool clean = burnt.has_value();
+    for (std::uint32_t partition = 0; burnt && partition < partitions; ++partition) {
         if (sweeper_of(node, partition) == self_) {
             const bool swept = co_await sweep(node, died_at, partition);
             clean = clean && swept;
@@ -118,16 +132,9 @@ Task<bool> ClusterMember::take_ends(NodeId node, std::uint32_t partition) {
 }
 
 Task<bool> ClusterMember::sweep(NodeId node, WallTime died_at, std::uint32_t partition) {
-    Result<bool> entombed = co_await parts_.registry.entomb(node, partition);
-    if (!entombed) {
-        co_return false;
-    }
     std::vector<UserId> before;
-    while (true) {
-        Result<Leftovers> left = co_await parts_.registry.left_of(node, partition, kSweepBatch);
-        if (!left) {
-            co_return false;
-        }
+    Result<Leftovers> left = co_await parts_.registry.entomb(node, partition, kSweepBatch);
+    while (left) {
         if (left->ends > 0 || unheard_ends_.contains(partition)) {
             const bool taken = co_await take_ends(node, partition);
             if (!taken) {
@@ -139,14 +146,23 @@ Task<bool> ClusterMember::sweep(NodeId node, WallTime died_at, std::uint32_t par
         }
         before = left->users;
         counters_.users_swept += left->users.size();
-        const auto flow = [node, died_at](PresenceService& service, std::vector<UserId> share) {
-            return service.settle_death(std::move(share), node, died_at);
+        const std::size_t count = left->users.size();
+        auto all_gone = std::make_shared<std::atomic<bool>>(true);
+        const auto flow = [node, died_at, all_gone](PresenceService& service,
+                                                    std::vector<UserId> share) {
+            return settle_share(service, std::move(share), node, died_at, all_gone);
         };
         const bool settled = co_await at_homes(std::move(left->users), flow);
         if (!settled) {
+            unheard_ends_.insert(partition);  // Some may be committed, and the answer lost.
             co_return false;
         }
+        if (*all_gone && count < kSweepBatch) {
+            co_return true;  // Nobody can have been added meanwhile.
+        }
+        left = co_await parts_.registry.left_of(node, partition, kSweepBatch);
     }
+    co_return false;
 }
 
 }  // namespace presence

@@ -71,10 +71,6 @@ void PresenceService::hand_over(SlotId session, NodeId taker) {
 /// Nothing that its client says counts any more.
 void PresenceService::cut_off(LocalSession& local, EndReason reason) {
     local.ending = true;
-    if (local.by_http && (reason == EndReason::kicked || reason == EndReason::erased)) {
-        const MonoTime now = parts_.clock.now();
-        refused_.refuse(users_.at(local.user).id, local.id, now + parts_.config.heartbeat.ttl, now);
-    }
     if (local.connection && owner_ != nullptr) {
         owner_->end_connection(local.connection, reason);
     }
@@ -132,10 +128,14 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
         co_return false;  // Taken over or ended while this waited for its turn.
     }
     const SessionId id = local->id;
-    Change edit = [id, sign](Draft& draft) {
+    const bool barred = cause == Cause::kicked;
+    Change edit = [id, sign, barred, until = barred_until()](Draft& draft) {
         if (const Session* mine = draft.find(id)) {
             if (mine->counts) {
                 draft.last_sign = std::max(draft.last_sign, sign);
+            }
+            if (barred) {
+                draft.bar(*mine, until);
             }
             std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
         }
@@ -214,8 +214,11 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
     auto ended = std::make_shared<std::vector<Session>>();
     // All in one step, so that watchers hear of one end, and nothing in it of what is erased.
-    Change edit = [ended](Draft& draft) {
+    Change edit = [ended, until = barred_until()](Draft& draft) {
         *ended = std::exchange(draft.sessions, {});
+        for (const Session& session : *ended) {
+            draft.bar(session, until);
+        }
         const std::uint64_t revision = draft.declared.revision;
         draft.declared = {};
         draft.declared.revision = revision;

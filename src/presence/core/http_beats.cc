@@ -38,14 +38,9 @@ AttachRequest PresenceService::to_attach(BeatRequest request) const {
 
 Task<Result<Attachment>> PresenceService::beat(BeatRequest request) {
     ++parts_.counters.http_beats;
-    const MonoTime now = parts_.clock.now();
-    if (refused_.holds(request.user, request.session, now)) {
-        ++parts_.counters.http_beats_refused;
-        co_return Error{ErrorCode::forbidden, "this device was signed out by the service", 0, 0};
-    }
     if (const SlotId local_id = find_beating(request.user, request.session)) {
         LocalSession& local = sessions_.at(local_id);
-        heartbeat(local_id, now);
+        heartbeat(local_id, parts_.clock.now());
         local.token_issued_at = request.token_issued_at.value_or(WallTime{});
         BeatRequest said = request;
         Result<bool> taken = co_await take_beat(local_id, std::move(said));
@@ -101,7 +96,6 @@ Task<Result<bool>> PresenceService::take_beat(SlotId local_id, BeatRequest reque
 }
 
 Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
-    refused_.forget(user, session);
     const SlotId slot = users_.find(user);
     const std::vector<SlotId> locals = slot ? users_.at(slot).sessions : std::vector<SlotId>{};
     bool was_here = false;
@@ -116,11 +110,17 @@ Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
         }
         break;
     }
+    Entered entered = co_await enter(user);
     if (parts_.nodes.alone()) {
+        // It has understood, should it have been thrown out.
+        Change allow = [session](Draft& draft) { draft.allow(session); };
+        Result<bool> allowed = co_await settle(entered.slot(), Cause::goodbye, std::move(allow));
+        if (!allowed) {
+            co_return allowed.error();
+        }
         co_return was_here;
     }
     // Its last heartbeat may have reached another node, and word of that not this one.
-    Entered entered = co_await enter(user);
     Result<bool> elsewhere =
         co_await end_elsewhere(entered.slot(), session, Cause::goodbye, EndReason::displaced);
     if (!elsewhere) {

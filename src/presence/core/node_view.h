@@ -4,6 +4,7 @@
 #include "presence/base/time.h"
 #include "presence/model/store_health.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -23,6 +24,10 @@ struct NodeView {
     std::map<NodeId, Other> others;
     /// False: the store lost its data, and not all nodes have stated theirs again.
     bool all_stated = true;
+    /// Times that the store may have lost what was written last, and the number of the one after
+    /// which it had nothing left (0: none did that).
+    std::uint64_t losses = 0;
+    std::uint64_t lost_all = 0;
 
     [[nodiscard]] bool alone() const noexcept { return !self; }
 

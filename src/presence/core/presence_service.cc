@@ -1,6 +1,7 @@
 #include "presence/core/presence_service.h"
 
 #include "presence/base/log.h"
+#include "presence/core/barred_devices.h"
 #include "presence/core/records.h"
 #include "presence/core/store_errors.h"
 #include "presence/rules/transition.h"
@@ -19,6 +20,18 @@ PresenceService::PresenceService(const ServiceParts& parts)
 Session* PresenceService::Draft::find(const SessionId& id) {
     const auto found = std::ranges::find(sessions, id, &Session::id);
     return found == sessions.end() || found->node != self ? nullptr : &*found;
+}
+
+void PresenceService::Draft::bar(const Session& session, WallTime until) {
+    if (session.beats_until) {
+        barred = barring(barred, {session.id, until}, now);
+    }
+}
+
+void PresenceService::Draft::allow(const SessionId& session) {
+    if (is_barred(barred, session, now)) {
+        barred = allowing(barred, session, now);
+    }
 }
 
 PresenceService::Entered::~Entered() {

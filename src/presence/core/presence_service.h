@@ -2,7 +2,6 @@
 
 #include "presence/base/task.h"
 #include "presence/core/attachment.h"
-#include "presence/core/refused_devices.h"
 #include "presence/core/service_parts.h"
 #include "presence/core/stall_log.h"
 #include "presence/core/status_change.h"
@@ -98,19 +97,20 @@ public:
     /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
-    // --- Other nodes, in sharing.cc ---------------------------------------------------------
+    // --- Other nodes, in sharing.cc, elsewhere.cc and orphans.cc ------------------------------
 
     /// Another node took a session of this one over, or ended it: its connection goes.
     void session_taken(const SessionTaken& taken);
 
     /// Ends, by what a dead node's last renewal says, the sessions of `users` that it left and
-    /// whose grace is over (DESIGN rule 32). All users have their home here.
+    /// whose grace is over (DESIGN rule 32). All users have their home here. False: some of its
+    /// sessions stay for a while.
     [[nodiscard]] Task<Result<bool>> settle_death(std::vector<UserId> users, NodeId node,
                                                   WallTime died_at);
 
-    /// States to the store again what this thread holds of `users` (DESIGN rules 30, 31).
-    /// @param lost  The store lost what was written last: versions go above all that was told.
-    [[nodiscard]] Task<Result<bool>> assert_again(std::vector<UserId> users, bool lost);
+    /// States to the store again what this thread holds of `users` and the store lacks (DESIGN
+    /// rules 30, 31): where it lost something, once under versions above all that was told.
+    [[nodiscard]] Task<Result<bool>> assert_again(std::vector<UserId> users);
 
     /// This node goes by another name from now on (NodeView::self), as the others have settled its
     /// death: a session counts again from its first sign of life after `last_vouched`.
@@ -162,11 +162,16 @@ private:
         WallTime last_sign;
         NodeId self;
         std::uint64_t commit = 0;  ///< Of the record that it begins with.
+        BarredDevicesRef barred;
+        WallTime now;
         bool doubtful = false;
         bool erased = false;   ///< Nothing that was stored may be told any more.
         bool refused = false;  ///< The change cannot be made of this record any more.
         /// A session of this node.
         [[nodiscard]] Session* find(const SessionId& id);
+        /// Refuses the device, if it is one that lives by HTTP, until then.
+        void bar(const Session& session, WallTime until);
+        void allow(const SessionId& session);
     };
     using Change = UniqueFunction<void(Draft&)>;
     class Entered;
@@ -218,6 +223,17 @@ private:
     [[nodiscard]] std::optional<Prepared> prepare(SlotId user, Change& change, bool& refused);
     [[nodiscard]] static Commit commit_of(const UserId& user, const Prepared& next);
     void finish(SlotId user, Cause cause, Prepared& next);
+    /// Commits what settle_many has prepared of `users`, and settles each again that others were
+    /// faster with.
+    [[nodiscard]] Task<Result<bool>> commit_all(const std::vector<SlotId>& users, Cause cause,
+                                                std::vector<Prepared>& all,
+                                                std::vector<Commit> commits, Change& change);
+    /// Of commits whose answers were lost: reads which of them stand, and finishes those. Returns
+    /// the places of the others.
+    [[nodiscard]] Task<Result<std::vector<std::size_t>>> find_out(const std::vector<SlotId>& users,
+                                                                  Cause cause,
+                                                                  std::vector<Prepared>& all,
+                                                                  std::vector<std::size_t> places);
     void keep_here(SlotId user, Cause cause, Prepared& next);
     /// The record that `draft` makes; null where it is the one that stands.
     [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
@@ -250,22 +266,29 @@ private:
     };
 
     // Several nodes, in sharing.cc
+    [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
+    [[nodiscard]] Task<Result<bool>> reload(std::vector<SlotId> users);
+    void take_record(SlotId user, UserRecordRef stored);
+    [[nodiscard]] bool is_apart() const;
+    [[nodiscard]] bool vouches_for_any(const User& user);
+    /// Whether the store has lost what was told under the versions of `before` (RULINGS 3).
+    [[nodiscard]] bool was_lost(const User& user, const UserRecord& before,
+                                const UserRecord& stored);
+
+    // Sessions that others took over or ended, in orphans.cc
     /// A session that others ended or this node no longer vouches for, until its client shows life.
     struct Orphan {
         SlotId local;
         Session session;
         MonoTime since;
     };
-    [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
-    [[nodiscard]] Task<Result<bool>> reload(const std::vector<Entered>& entered);
-    void take_record(SlotId user, UserRecordRef stored);
-    [[nodiscard]] bool is_apart() const;
-    [[nodiscard]] bool vouches_for_any(const User& user);
     /// Finds out which sessions here others have taken over or ended.
     void reconcile(SlotId user, const UserRecordRef& before);
     void orphan(SlotId local, const Session& session, MonoTime since);
     void look_for_returns();
     Detached rejoin(SlotId local, Session session);
+
+    // Sessions of other nodes, in elsewhere.cc
     /// Ends sessions that other nodes hold: all, or one. False: there are none.
     [[nodiscard]] Task<Result<bool>> end_elsewhere(SlotId user, std::optional<SessionId> only,
                                                    Cause cause, EndReason reason);
@@ -309,6 +332,10 @@ private:
     void end_at_next_look(SlotId session);
     Detached end_later(SlotId session, Cause cause, WallTime sign);
     void cut_off(LocalSession& local, EndReason reason);
+    /// How long a device that is thrown out now stays so.
+    [[nodiscard]] WallTime barred_until() const {
+        return parts_.clock.wall_now() + parts_.config.heartbeat.ttl;
+    }
     [[nodiscard]] WallTime last_sign_of(const LocalSession& local);
 
     // What store.write_every_heartbeat shows, in shown_beats.cc
@@ -355,7 +382,6 @@ private:
     SlotPool<LocalSession> sessions_;
     TimingWheel<WheelItem> wheel_;
     StallLog stalls_;
-    RefusedDevices refused_;
     Millis wall_offset_{0};
     std::vector<Orphan> orphans_;
     MonoTime orphans_due_;

@@ -21,6 +21,17 @@ constexpr int kSettleAttempts = 16;
 constexpr Millis kFirstPause{2};
 constexpr int kMostDoublings = 6;
 
+/// Whether `stands` is what was `meant` to be committed, though its answer was lost.
+bool is_the_same(const UserRecord& stands, const UserRecord& meant) {
+    return stands.commit == meant.commit &&
+           stands.presence.own_version == meant.presence.own_version &&
+           stands.presence.shown_version == meant.presence.shown_version &&
+           std::ranges::equal(stands.sessions, meant.sessions,
+                              [](const Session& a, const Session& b) {
+                                  return a.id == b.id && a.epoch == b.epoch;
+                              });
+}
+
 Error changed_meanwhile() {
     return {ErrorCode::conflict, "the user is being changed from elsewhere", 1000, 0};
 }
@@ -61,7 +72,7 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
         after.own_version = rules::next_version(after.own_version, floor_now());
         transition.own_changed = true;
     }
-    if (!user.ahead && draft.sessions == before.sessions &&
+    if (!user.ahead && draft.sessions == before.sessions && draft.barred == before.barred &&
         after.declared == before.presence.declared && !transition.shown_changed &&
         !transition.own_changed) {
         return nullptr;
@@ -73,6 +84,7 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
     record->commit = before.commit + 1;
     record->rules_revision = std::max(before.rules_revision, parts_.profiles.revision_of(user.id));
     record->untold_until = before.untold_until;
+    record->barred = std::move(draft.barred);
     return record;
 }
 
@@ -85,6 +97,8 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
                 before->last_sign,
                 parts_.nodes.self,
                 before->commit,
+                before->barred,
+                parts_.clock.wall_now(),
                 before->presence.doubtful,
                 false,
                 false};
@@ -203,11 +217,15 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
         users_.at(one.slot()).loaded = false;
         entered.push_back(std::move(one));
     }
-    Result<bool> ready = co_await reload(entered);
+    std::vector<SlotId> slots;
+    for (const Entered& one : entered) {
+        slots.push_back(one.slot());
+    }
+    Result<bool> ready = co_await reload(std::move(slots));
     if (!ready) {
         co_return ready.error();
     }
-    std::vector<SlotId> slots;
+    slots.clear();
     std::vector<Prepared> all;
     std::vector<Commit> commits;
     for (Entered& one : entered) {
@@ -219,26 +237,72 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
             all.push_back(std::move(*next));
         }
     }
-    Result<std::vector<CommitOutcome>> outcomes =
+    Result<bool> done = co_await commit_all(slots, cause, all, std::move(commits), change);
+    co_return done;
+}
+
+Task<Result<bool>> PresenceService::commit_all(const std::vector<SlotId>& slots, Cause cause,
+                                               std::vector<Prepared>& all,
+                                               std::vector<Commit> commits, Change& change) {
+    std::vector<CommitOutcome> outcomes(slots.size(), CommitOutcome::unknown);
+    Result<std::vector<CommitOutcome>> answer =
         co_await parts_.sessions.commit_many(std::move(commits));
-    if (!outcomes) {
-        ++parts_.counters.store_failures;
-        for (const Entered& one : entered) {
-            users_.at(one.slot()).loaded = false;
-        }
-        co_return outcomes.error();
+    if (answer) {
+        outcomes = std::move(*answer);
     }
+    std::vector<std::size_t> unknown;
+    std::vector<std::size_t> again;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        if ((*outcomes)[i] == CommitOutcome::committed) {
+        if (outcomes[i] == CommitOutcome::committed) {
             users_.at(slots[i]).ahead = users_.at(slots[i]).untold = false;
             finish(slots[i], cause, all[i]);
             continue;
         }
         users_.at(slots[i]).loaded = false;
-        Change own = [&change](Draft& draft) { change(draft); };
-        co_await settle(slots[i], cause, std::move(own));
+        (outcomes[i] == CommitOutcome::unknown ? unknown : again).push_back(i);
     }
-    co_return true;
+    if (!unknown.empty()) {
+        ++parts_.counters.store_failures;
+        Result<std::vector<std::size_t>> left =
+            co_await find_out(slots, cause, all, std::move(unknown));
+        if (!left) {
+            co_return left.error();
+        }
+        again.insert(again.end(), left->begin(), left->end());
+    }
+    Result<bool> all_done = true;
+    for (const std::size_t i : again) {
+        Change own = [&change](Draft& draft) { change(draft); };
+        Result<bool> settled = co_await settle(slots[i], cause, std::move(own));
+        if (!settled) {
+            all_done = settled.error();
+        }
+    }
+    co_return all_done;
+}
+
+Task<Result<std::vector<std::size_t>>> PresenceService::find_out(const std::vector<SlotId>& users,
+                                                                 Cause cause,
+                                                                 std::vector<Prepared>& all,
+                                                                 std::vector<std::size_t> places) {
+    std::vector<SlotId> asked;
+    for (const std::size_t i : places) {
+        asked.push_back(users[i]);
+    }
+    Result<bool> read = co_await reload(std::move(asked));
+    if (!read) {
+        co_return read.error();
+    }
+    std::erase_if(places, [&](std::size_t i) {
+        User& user = users_.at(users[i]);
+        // What is ahead is stated again: that does no harm, and tells the others for certain.
+        const bool done = !user.ahead && is_the_same(*user.record, *all[i].record);
+        if (done) {
+            finish(users[i], cause, all[i]);
+        }
+        return done;
+    });
+    co_return places;
 }
 
 void PresenceService::after_commit(User& user, Cause cause, Prepared& next) {

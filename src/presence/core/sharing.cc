@@ -1,5 +1,5 @@
-// Users whose sessions several nodes hold: what is read and written when others write too, when
-// the store is away, and when others thought this node dead.
+// Records that several nodes write: what is read, kept and stated again when others write too, when
+// the store is away, and when it has lost something.
 
 #include "presence/base/log.h"
 #include "presence/base/slice.h"
@@ -9,6 +9,7 @@
 #include "presence/rules/version.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace presence {
 
@@ -16,6 +17,8 @@ namespace {
 
 /// Records restored with one read and one write.
 constexpr std::size_t kBatch = 200;
+/// In the place of User::losses: the store never had what is held here, so it lost none of it.
+constexpr std::uint64_t kNeverStored = std::numeric_limits<std::uint64_t>::max();
 
 void raise(Version& version, Version other) {
     version = std::max(version, other);
@@ -46,6 +49,9 @@ std::shared_ptr<UserRecord> merge_records(const UserRecord& mine, const UserReco
     merged->last_sign = std::max(mine.last_sign, stored.last_sign);
     merged->rules_revision = std::max(mine.rules_revision, stored.rules_revision);
     merged->untold_until = std::max(mine.untold_until, stored.untold_until);
+    if (!merged->barred) {
+        merged->barred = other.barred;
+    }
     merged->commit = stored.commit;
     merged->sessions.clear();
     for (const Session& session : stored.sessions) {
@@ -99,6 +105,7 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
         raise(record->presence.own_version, {floor_now() + rules::kIncarnationStep});
         raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
+        users_.at(slot).losses = kNeverStored;
     }
     users_.at(slot).ahead = true;
     users_.at(slot).loaded = true;
@@ -118,15 +125,35 @@ bool PresenceService::vouches_for_any(const User& user) {
     });
 }
 
+bool PresenceService::was_lost(const User& user, const UserRecord& before,
+                               const UserRecord& stored) {
+    if (!user.ahead && !vouches_for_any(user)) {
+        return false;
+    }
+    const NodeView& nodes = parts_.nodes;
+    if (user.losses >= nodes.losses) {
+        return !user.ahead && stored.commit < before.commit;
+    }
+    // Others may have been told of commits that this node knows nothing of, so all that is older
+    // than a loss counts as lost. What stands unchanged in a store that had nothing left is
+    // younger.
+    const bool is_younger = nodes.lost_all == nodes.losses && !user.ahead &&
+                            stored.commit == before.commit &&
+                            stored.presence.own_version == before.presence.own_version &&
+                            stored.presence.shown_version == before.presence.shown_version;
+    return !is_younger;
+}
+
 void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     User& user = users_.at(slot);
     UserRecordRef before = user.record;
     user.loaded = true;
-    if (before && !user.ahead && stored->commit < before->commit && vouches_for_any(user)) {
-        before = above_what_was_lost(*before);  // The store lost what it once had (RULINGS 3).
+    if (before && was_lost(user, *before, *stored)) {
+        before = above_what_was_lost(*before);
         user.ahead = user.untold = true;
         ++parts_.counters.records_lost;
     }
+    user.losses = parts_.nodes.losses;
     if (user.flap && before) {
         note_told_elsewhere(user, *before, *stored);
     }
@@ -138,125 +165,6 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     if (!parts_.nodes.alone()) {
         reconcile(slot, before);
     }
-}
-
-void PresenceService::reconcile(SlotId slot, const UserRecordRef& before) {
-    const std::vector<SlotId> locals = users_.at(slot).sessions;
-    for (const SlotId local_id : locals) {
-        LocalSession& local = sessions_.at(local_id);
-        if (local.ending || local.orphaned) {
-            continue;
-        }
-        const std::vector<Session>& now = users_.at(slot).record->sessions;
-        const auto found = std::ranges::find(now, local.id, &Session::id);
-        if (found != now.end() && found->node == parts_.nodes.self) {
-            continue;
-        }
-        if (found != now.end()) {
-            // Resumed elsewhere, and word of it was lost.
-            const NodeId taker = found->node;
-            cut_off(local, EndReason::replaced);
-            hand_over(local_id, taker);
-        } else if (before) {
-            const auto held = std::ranges::find(before->sessions, local.id, &Session::id);
-            if (held != before->sessions.end()) {
-                orphan(local_id, *held, parts_.clock.now());
-            }
-        }
-    }
-}
-
-void PresenceService::orphan(SlotId local_id, const Session& session, MonoTime since) {
-    sessions_.at(local_id).orphaned = true;
-    orphans_.push_back({local_id, session, since});
-    ++parts_.counters.orphaned;
-}
-
-void PresenceService::look_for_returns() {
-    if (!parts_.nodes.vouches(parts_.clock.now())) {
-        return;  // Whether they live elsewhere by now, only the store can tell.
-    }
-    std::erase_if(orphans_, [&](Orphan& one) {
-        LocalSession* const local = sessions_.find(one.local);
-        if (local == nullptr || local->ending || !local->orphaned) {
-            return true;
-        }
-        if (local->in_grace()) {
-            const SlotId user = local->user;
-            bury(one.local);  // Nobody waits for it, and the others have settled it.
-            close_if_idle(user);
-            return true;
-        }
-        if (local->last_heartbeat <= one.since) {
-            return false;
-        }
-        rejoin(one.local, one.session);
-        return true;
-    });
-}
-
-Detached PresenceService::rejoin(SlotId local_id, Session session) {
-    const UserId id = users_.at(sessions_.at(local_id).user).id;
-    Entered entered = co_await enter(id);
-    if (sessions_.find(local_id) == nullptr) {
-        co_return;
-    }
-    users_.at(entered.slot()).loaded = parts_.nodes.alone();
-    auto elsewhere = std::make_shared<bool>(false);
-    const WallTime now = parts_.clock.wall_now();
-    session.node = parts_.nodes.self;
-    session.grace_until.reset();
-    Change edit = [session, elsewhere, now](Draft& draft) {
-        const auto found = std::ranges::find(draft.sessions, session.id, &Session::id);
-        *elsewhere = found != draft.sessions.end() && found->epoch > session.epoch;
-        if (*elsewhere) {
-            return;
-        }
-        Session next = session;
-        next.epoch = next_epoch(session.epoch, now);
-        if (found != draft.sessions.end()) {
-            *found = next;
-        } else {
-            draft.sessions.push_back(next);
-        }
-    };
-    Result<bool> settled = co_await settle(entered.slot(), Cause::rejoin, std::move(edit));
-    LocalSession* const local = sessions_.find(local_id);
-    if (local == nullptr) {
-        co_return;
-    }
-    if (!settled) {
-        orphans_.push_back({local_id, session, parts_.clock.now()});
-        co_return;
-    }
-    if (*elsewhere) {
-        cut_off(*local, EndReason::replaced);
-        bury(local_id);
-        co_return;
-    }
-    local->orphaned = false;
-    const std::vector<Session>& sessions = entered.user().record->sessions;
-    const auto mine = std::ranges::find(sessions, local->id, &Session::id);
-    if (mine != sessions.end()) {
-        local->epoch = mine->epoch;
-    }
-}
-
-void PresenceService::renamed(MonoTime last_vouched) {
-    users_.for_each([&](SlotId, User& user) {
-        for (const SlotId local_id : user.sessions) {
-            const LocalSession& local = sessions_.at(local_id);
-            if (local.orphaned || local.ending || !user.record) {
-                continue;
-            }
-            const auto held = std::ranges::find(user.record->sessions, local.id, &Session::id);
-            if (held != user.record->sessions.end()) {
-                orphan(local_id, *held, last_vouched);
-            }
-        }
-        // What was thought while nobody listened is void: the others have settled it.
-        user.loaded = user.ahead = user.untold = false;
-    });
 }
 
 std::vector<HeldUser> PresenceService::users_here() {
@@ -285,16 +193,7 @@ UserRecordRef PresenceService::record_here(const UserId& id) {
     return user != nullptr && !user->sessions.empty() ? user->record : nullptr;
 }
 
-Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool lost) {
-    // All of them before the first wait: who is marked takes no older record for the truth.
-    for (const UserId& id : users) {
-        const SlotId slot = users_.find(id);
-        User* const user = slot ? users_.get(slot) : nullptr;
-        if (user != nullptr && user->record && lost && !user->ahead) {
-            user->record = above_what_was_lost(*user->record);
-            user->ahead = user->untold = true;  // Others may have read less meanwhile.
-        }
-    }
+Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     Result<bool> all = true;
     for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {
         std::vector<UserId> batch = slice(users, i, kBatch);
@@ -311,34 +210,11 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users, bool
     co_return all;
 }
 
-Task<Result<bool>> PresenceService::settle_death(std::vector<UserId> users, NodeId node,
-                                                 WallTime died_at) {
-    Change edit = [this, node, died_at](Draft& draft) {
-        const WallTime now = parts_.clock.wall_now();
-        std::erase_if(draft.sessions, [&](Session& session) {
-            if (session.node != node) {
-                return false;
-            }
-            session = left_by(std::move(session), died_at, parts_.config.heartbeat);
-            if (*session.grace_until > now) {
-                return false;
-            }
-            if (session.counts) {
-                draft.last_sign = std::max(draft.last_sign, session.closed_at);
-            }
-            return true;
-        });
-    };
-    Result<bool> settled =
-        co_await settle_many(std::move(users), Cause::node_death, std::move(edit));
-    co_return settled;
-}
-
-Task<Result<bool>> PresenceService::reload(const std::vector<Entered>& entered) {
+Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     std::vector<UserId> ids;
-    ids.reserve(entered.size());
-    for (const Entered& one : entered) {
-        ids.push_back(one.user().id);
+    ids.reserve(users.size());
+    for (const SlotId slot : users) {
+        ids.push_back(users_.at(slot).id);
     }
     std::vector<UserId> asked = ids;
     Result<std::vector<UserRecordRef>> loaded = co_await parts_.sessions.load(std::move(asked));
@@ -347,89 +223,14 @@ Task<Result<bool>> PresenceService::reload(const std::vector<Entered>& entered) 
         co_return loaded.error();
     }
     std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(ids));
-    for (std::size_t i = 0; i < entered.size(); ++i) {
+    for (std::size_t i = 0; i < users.size(); ++i) {
         UserRecordRef record = (*loaded)[i];
         if (!record && !profiles[i].known) {
             co_return database_away();
         }
-        take_record(entered[i].slot(),
-                    record ? std::move(record) : record_from(profiles[i].profile));
+        take_record(users[i], record ? std::move(record) : record_from(profiles[i].profile));
     }
     co_return true;
-}
-
-void PresenceService::session_taken(const SessionTaken& taken) {
-    const SlotId slot = users_.find(taken.user);
-    if (!slot) {
-        return;
-    }
-    const std::vector<SlotId> locals = users_.at(slot).sessions;
-    for (const SlotId local_id : locals) {
-        LocalSession& local = sessions_.at(local_id);
-        if (local.id == taken.session && local.epoch <= taken.epoch) {
-            cut_off(local, taken.reason);
-            if (taken.reason == EndReason::replaced && taken.taker) {
-                hand_over(local_id, taken.taker);
-            } else {
-                bury(local_id);
-            }
-            users_.at(slot).loaded = false;  // What the other node wrote is not known here.
-        }
-    }
-    close_if_idle(slot);
-}
-
-Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<SessionId> only,
-                                                  Cause cause, EndReason reason) {
-    if (parts_.nodes.alone()) {
-        co_return false;
-    }
-    if (is_apart()) {
-        co_return store_away();
-    }
-    users_.at(slot).loaded = false;
-    auto ended = std::make_shared<std::vector<Session>>();
-    const WallTime now = parts_.clock.wall_now();
-    // Of one that lives by HTTP nothing but its heartbeats was seen, unless it signs out itself.
-    const auto sign_of = [now, cause, ttl = parts_.config.heartbeat.ttl](const Session& session) {
-        if (session.grace_until) {
-            return session.closed_at;
-        }
-        const bool by_beats = session.beats_until && cause != Cause::goodbye;
-        return by_beats ? std::min(now, *session.beats_until - ttl) : now;
-    };
-    Change edit = [ended, only, sign_of](Draft& draft) {
-        ended->clear();
-        std::erase_if(draft.sessions, [&](const Session& session) {
-            if (session.node == draft.self || (only && !(session.id == *only))) {
-                return false;
-            }
-            if (session.counts) {
-                draft.last_sign = std::max(draft.last_sign, sign_of(session));
-            }
-            ended->push_back(session);
-            return true;
-        });
-    };
-    Result<bool> settled = co_await settle(slot, cause, std::move(edit));
-    if (!settled) {
-        co_return settled.error();
-    }
-    if (users_.at(slot).ahead) {
-        co_return store_away();
-    }
-    tell_holders(slot, *ended, reason);
-    co_return !ended->empty();
-}
-
-void PresenceService::tell_holders(SlotId slot, const std::vector<Session>& ended,
-                                   EndReason reason) {
-    for (const Session& session : ended) {
-        if (session.node && session.node != parts_.nodes.self) {
-            parts_.bus.publish_session_taken({session.node, users_.at(slot).id, session.id,
-                                              session.epoch, reason, parts_.nodes.self});
-        }
-    }
 }
 
 }  // namespace presence

@@ -9,6 +9,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -69,6 +70,8 @@ struct User {
     bool loaded = false;
     bool ahead = false;   ///< `record` has what the store has not.
     bool untold = false;  ///< Of that, other nodes have not been told.
+    /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
+    std::uint64_t losses = 0;
     AsyncLock lock;
     std::vector<SlotId> sessions;
     std::unique_ptr<FlapWindow> flap;

@@ -61,6 +61,17 @@ struct Presence {
     }
 };
 
+/// A device that lives by heartbeats over HTTP and was thrown out by a back end: as there is no
+/// connection on which it could be told, its heartbeats are refused for a while, on every node.
+struct BarredDevice {
+    SessionId session;
+    WallTime until;
+    friend bool operator==(const BarredDevice&, const BarredDevice&) = default;
+};
+
+/// Immutable, and shared by the records that hold it; null: none.
+using BarredDevicesRef = std::shared_ptr<const std::vector<BarredDevice>>;
+
 /// Everything the session store keeps about one user. Immutable once committed, and shared by all
 /// who hold it.
 struct UserRecord {
@@ -71,6 +82,7 @@ struct UserRecord {
     /// Newest sign of life of counting sessions that have ended since the user was last offline.
     WallTime last_sign;
     WallTime untold_until;  ///< Until then an announcement may still be held back (anti-flap).
+    BarredDevicesRef barred;
 };
 
 using UserRecordRef = std::shared_ptr<const UserRecord>;

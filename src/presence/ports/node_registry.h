@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,9 +68,13 @@ public:
     /// @retval ErrorCode::conflict  Others have begun to settle its death: the name is burnt.
     [[nodiscard]] virtual Task<Result<Membership>> renew(NodeLease lease) = 0;
 
-    /// Refuses all that `node` may still commit in the partition (CommitOutcome::fenced) and its
-    /// renewals.
-    [[nodiscard]] virtual Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) = 0;
+    /// Refuses the renewals of `node` from now on. Before entomb: who renews may write.
+    [[nodiscard]] virtual Task<Result<bool>> burn(NodeId node) = 0;
+
+    /// Refuses all that `node` may still commit in the partition (CommitOutcome::fenced), and tells
+    /// what it left there, as left_of. Nobody is added to that afterwards.
+    [[nodiscard]] virtual Task<Result<Leftovers>> entomb(NodeId node, std::uint32_t partition,
+                                                         std::size_t limit) = 0;
 
     /// What is in the partition of a node: users, at most `limit`, in no order.
     [[nodiscard]] virtual Task<Result<Leftovers>> left_of(NodeId node, std::uint32_t partition,
@@ -88,8 +93,10 @@ public:
 
     /// The commit counters of the users' records, in that order; 0 where there is none. For checks
     /// whether records were lost.
+    /// @param keep_for  The records among them that name this node, and the index of it, live on as
+    ///                  if they had just been written.
     [[nodiscard]] virtual Task<Result<std::vector<std::uint64_t>>> commits_of(
-        std::vector<UserId> users) = 0;
+        std::vector<UserId> users, std::optional<NodeId> keep_for) = 0;
 };
 
 }  // namespace presence

@@ -18,6 +18,7 @@ enum class CommitOutcome : std::uint8_t {
     committed,
     conflict,  ///< Someone committed first: read again, settle again.
     fenced,    ///< Others have settled this node's death: it may write no more under that name.
+    unknown,   ///< Its answer was lost, though others came: read again.
 };
 
 /// A record that is to take the place of another.
@@ -53,7 +54,7 @@ public:
     /// Replaces each user's record if it still is the one expected, and publishes the event in the
     /// same step; each by itself: one outcome each, in that order. A record with sessions stays. A
     /// store at the end of a wire needs one command a partition for it.
-    /// @retval ErrorCode::unavailable  What was written is unknown.
+    /// @retval ErrorCode::unavailable  No answer came: what was written is unknown.
     [[nodiscard]] virtual Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) = 0;
 

@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { attach, endClients, fresh } from '../lib/client.mjs';
 import { Receiver, newSecret } from '../lib/receiver.mjs';
 import { startRedis } from '../lib/redis.mjs';
-import { assertSchema, call, done, userPath } from '../lib/rest.mjs';
+import { assertError, assertSchema, call, done, userPath } from '../lib/rest.mjs';
 import { endStreams, openStream } from '../lib/stream.mjs';
 import { delay, startServer, until } from '../lib/server.mjs';
 
@@ -29,6 +29,22 @@ after(async () => {
 
 const roomEvents = (room) => hook.taken().filter((event) => event.room === room)
   .map((event) => `${event.type}${event.userId === undefined ? '' : ` ${event.userId}`}`);
+
+describe('a device by HTTP that a back end threw out', () => {
+  test('is refused by whatever node it beats at, until it signs out there', async () => {
+    const [a, b] = nodes;
+    const user = fresh();
+    const beat = (node) => call(node, 'POST', '/v1/heartbeat', { as: user, body: { deviceId: 'phone' } });
+    for (const [holder, kicker] of [[a, b], [b, a], [a, a]]) {
+      assert.equal((await beat(holder)).status, 200);
+      assert.equal((await call(kicker, 'DELETE', userPath(user, '/sessions/http%3Aphone'))).status, 204);
+      for (const node of [a, b, a]) assertError(await beat(node), 403, 'forbidden');
+      assert.equal((await done(b, 'GET', userPath(user, '/presence'))).status, 'offline');
+      assert.equal((await call(kicker, 'DELETE', '/v1/heartbeat?deviceId=phone', { as: user })).status, 204);
+    }
+    assert.equal((await beat(b)).status, 200);
+  });
+});
 
 describe('totals', () => {
   test('people on both nodes, each once, whichever is asked', async () => {

@@ -1,4 +1,10 @@
+#include "presence/rules/version.h"
+
 #include "unit/core/cluster.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
 
 namespace presence::testing {
 
@@ -97,6 +103,121 @@ TEST(ClusterLoss, AnAssertionThatIsCutShortIsRepeatedAsOneAfterALoss) {
         ASSERT_NE(record, nullptr) << device->user.text;
         EXPECT_EQ(record->sessions.size(), 1U) << device->user.text;
         EXPECT_GT(record->presence.shown_version, told) << device->user.text;
+    }
+}
+
+/// How far the public version of `user` was raised since it was `told`.
+std::uint64_t raised_by(Cluster& cluster, const std::string& user, Version told) {
+    return cluster.record(user.c_str())->presence.shown_version.value - told.value;
+}
+
+TEST(ClusterLoss, ALossRaisesVersionsAndIsToldOnceHoweverOftenItsAssertionFails) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    std::vector<Cluster::DeviceRef> devices;
+    for (int i = 0; i < 450; ++i) {
+        devices.push_back(cluster.connect(cluster.node(0), ("user" + std::to_string(i)).c_str()));
+    }
+    cluster.run(2s);
+    cluster.watch(bob, {"user0"});
+    const Version told = cluster.record("user0")->presence.shown_version;
+    cluster.sessions.faults().set_delay(200ms);
+    cluster.nodes.lose_all();
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        for (int i = 0; i < 100 && cluster.record("user0") == nullptr; ++i) {
+            cluster.run(100ms);
+        }
+        cluster.sessions.set_unavailable(true);
+        cluster.run(1500ms);
+        cluster.sessions.set_unavailable(false);
+        cluster.run(500ms);
+    }
+    cluster.sessions.faults().set_delay(0ms);
+    cluster.run(10s);
+    for (const auto& device : devices) {
+        const std::string& user = device->user.text;
+        EXPECT_EQ(raised_by(cluster, user, told), rules::kIncarnationStep) << user;
+    }
+    std::vector<std::uint64_t> versions;
+    for (const Told& one : cluster.connection(bob).told) {
+        EXPECT_TRUE(one.status == online || one.status == unknown) << one;
+        if (one.status == online) {
+            versions.push_back(one.version.value);
+        }
+    }
+    EXPECT_LE(std::ranges::count(versions, told.value + rules::kIncarnationStep), 1);
+}
+
+TEST(ClusterLoss, WhoComesAfterALossBeforeItIsNoticedKeepsTheVersion) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.run(2500ms);
+    cluster.nodes.lose_all();
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    ASSERT_EQ(cluster.node(0).member.counters().stores_lost, 0U);
+    const Version told = cluster.record("ann")->presence.shown_version;
+    const Version old =
+        cluster.node(1).shard.service.record_here(UserId("bob"))->presence.shown_version;
+    cluster.run(20s);
+    EXPECT_EQ(cluster.node(0).member.counters().stores_lost, 1U);
+    EXPECT_EQ(raised_by(cluster, "ann", told), 0U);
+    EXPECT_EQ(raised_by(cluster, "bob", old), rules::kIncarnationStep);
+}
+
+TEST(ClusterLoss, OneLossThatIsHeardOfInSeveralWaysRaisesOnce) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.run(2s);
+    const Version told = cluster.record("ann")->presence.shown_version;
+    cluster.nodes.lose_all();
+    cluster.run(3s);
+    cluster.nodes.fail_over();  // Its partitions are found to be others, one after the other.
+    cluster.run(3s);
+    cluster.nodes.fail_over();
+    cluster.run(10s);
+    EXPECT_EQ(cluster.node(0).member.counters().stores_lost, 3U);
+    EXPECT_EQ(raised_by(cluster, "ann", told), rules::kIncarnationStep);
+    cluster.nodes.fail_over();  // Another one.
+    cluster.run(10s);
+    EXPECT_EQ(raised_by(cluster, "ann", told), 2 * rules::kIncarnationStep);
+}
+
+TEST(ClusterLoss, TheRecordOfAQuietUserIsKeptAllTheTime) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.run(5h);
+    const std::optional<WallTime> kept = cluster.nodes.kept_at(UserId("ann"));
+    ASSERT_TRUE(kept.has_value());
+    EXPECT_GT(*kept, cluster.clock.wall_now() - 1h - 2 * cluster.config.heartbeat.interval);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+}
+
+TEST(ClusterLoss, OutcomesWhoseAnswerWasLostAreReadAgain) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    std::vector<Cluster::DeviceRef> devices;
+    for (int i = 0; i < 30; ++i) {
+        devices.push_back(cluster.connect(cluster.node(0), ("user" + std::to_string(i)).c_str()));
+    }
+    cluster.run(2s);
+    cluster.watch(bob, {"user7"});
+    cluster.node(1).hooks.said.clear();
+    cluster.kill(cluster.node(0));
+    cluster.run(5s);
+    cluster.sessions.faults().set_loses_answers(true);
+    cluster.run(10s);
+    cluster.sessions.faults().set_loses_answers(false);
+    cluster.run(10s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "user7"), (std::vector{offline}));
+    std::map<std::string, int> ended;
+    for (const WebhookEvent& event : cluster.node(1).hooks.said) {
+        ended[event.user.text] += event.type == WebhookType::user_offline ? 1 : 0;
+    }
+    for (const auto& device : devices) {
+        const char* const user = device->user.text.c_str();
+        EXPECT_TRUE(cluster.record(user)->sessions.empty()) << user;
+        EXPECT_TRUE(cluster.stored_last_seen(user).has_value()) << user;
+        EXPECT_EQ(ended[user], 1) << user;
     }
 }
 

@@ -1,5 +1,7 @@
 // Sessions that live by heartbeats over HTTP (DESIGN rules 2, 5, 8, 16, 19, 32; RULINGS 19).
 
+#include "presence/core/barred_devices.h"
+
 #include "unit/core/world.h"
 
 namespace presence {
@@ -241,19 +243,43 @@ TEST_F(HttpBeats, AHeartbeatAfterARestartTakesItUpAgainAndNobodyHearsOfOffline) 
     EXPECT_EQ(statuses(world->told(bob), "ann"), (Statuses{Status::online, Status::offline}));
 }
 
-TEST(RefusedDevicesTest, ForgetsInTimeAndNeverGrowsBeyondItsBound) {
-    RefusedDevices refused;
-    const MonoTime now{1000ms};
-    refused.refuse(kAnn, SessionId("a"), now + 10ms, now);
-    EXPECT_TRUE(refused.holds(kAnn, SessionId("a"), now));
-    EXPECT_FALSE(refused.holds(kAnn, SessionId("b"), now));
-    EXPECT_FALSE(refused.holds(UserId("bob"), SessionId("a"), now));
-    EXPECT_FALSE(refused.holds(kAnn, SessionId("a"), now + 10ms));
-    EXPECT_EQ(refused.size(), 0U);
-    for (std::size_t i = 0; i < RefusedDevices::kMost + 10; ++i) {
-        refused.refuse(kAnn, SessionId(std::to_string(i)), now + 10ms, now);
+// -- Thrown out ----------------------------------------------------------------------------------
+
+TEST_F(HttpBeats, AKickedDeviceIsRefusedForOneTtlAndOthersAreNot) {
+    beat();
+    ASSERT_TRUE(*world->wait(world->service(kAnn).kick(kAnn, beating_session("phone"))));
+    const Result<Attachment> refused = try_beat();
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::forbidden);
+    EXPECT_EQ(world->counters().http_beats_refused, 1U);
+    beat("ann", "tablet");
+    world->run(options.config.heartbeat.ttl - 1s);
+    EXPECT_FALSE(try_beat().has_value());
+    world->run(1s);
+    beat();
+}
+
+TEST_F(HttpBeats, OneThatSignsOutAfterAKickHasUnderstood) {
+    beat();
+    ASSERT_TRUE(*world->wait(world->service(kAnn).kick(kAnn, beating_session("phone"))));
+    EXPECT_FALSE(*world->wait(world->service(kAnn).sign_out(kAnn, beating_session("phone"))));
+    beat();
+}
+
+TEST(BarredDevices, AreForgottenInTimeAndNeverMoreThanTheirBound) {
+    const WallTime now = WallTime::from_ms(1'000'000);
+    BarredDevicesRef barred = barring(nullptr, {SessionId("a"), now + 10ms}, now);
+    EXPECT_TRUE(is_barred(barred, SessionId("a"), now));
+    EXPECT_FALSE(is_barred(barred, SessionId("b"), now));
+    EXPECT_FALSE(is_barred(barred, SessionId("a"), now + 10ms));
+    EXPECT_EQ(allowing(barred, SessionId("a"), now), nullptr);
+    EXPECT_EQ(barring(barred, {SessionId("b"), now + 1s}, now + 10ms)->size(), 1U);
+    EXPECT_EQ(barring(barred, {SessionId("a"), now + 1s}, now)->size(), 1U);
+    for (std::size_t i = 0; i < kMostBarred + 10; ++i) {
+        barred = barring(barred, {SessionId(std::to_string(i)), now + 1s}, now);
     }
-    EXPECT_LE(refused.size(), RefusedDevices::kMost);
+    EXPECT_EQ(barred->size(), kMostBarred);
+    EXPECT_TRUE(is_barred(barred, SessionId(std::to_string(kMostBarred + 9)), now));
 }
 
 }  // namespace

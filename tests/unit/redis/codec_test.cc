@@ -57,6 +57,9 @@ UserRecord full_record() {
     session.counts = false;
     session.idle = true;
     session.node = NodeId{0xFEDCBA9876543210U};
+    record.barred = std::make_shared<const std::vector<BarredDevice>>(
+        std::vector<BarredDevice>{{SessionId("http:a"), WallTime::from_ms(1'700'000'100'001)},
+                                  {SessionId("http:b"), WallTime::from_ms(1'700'000'100'002)}});
     record.sessions = {session, Session{}, session};
     record.sessions[1].id = SessionId("plain");
     record.sessions[1].closed_at = WallTime::from_ms(1'700'000'000'004);
@@ -83,6 +86,8 @@ void expect_same(const UserRecord& a, const UserRecord& b) {
     EXPECT_EQ(a.rules_revision, b.rules_revision);
     EXPECT_EQ(a.last_sign, b.last_sign);
     EXPECT_EQ(a.untold_until, b.untold_until);
+    ASSERT_EQ(a.barred != nullptr, b.barred != nullptr);
+    EXPECT_TRUE(!a.barred || *a.barred == *b.barred);
     ASSERT_EQ(a.sessions.size(), b.sessions.size());
     for (std::size_t i = 0; i < a.sessions.size(); ++i) {
         // Custom statuses are compared as pointers by Session's equality.
@@ -170,6 +175,7 @@ TEST(RedisCodec, WhatAnOlderReleaseDidNotWriteIsEmpty) {
     ASSERT_TRUE(read);
     EXPECT_EQ((*read)->commit, 5U);
     EXPECT_EQ((*read)->untold_until, WallTime{});
+    EXPECT_EQ((*read)->barred, nullptr);
 }
 
 TEST(RedisCodec, MessagesComeBackAsTheyWere) {

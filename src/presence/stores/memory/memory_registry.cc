@@ -49,15 +49,26 @@ Task<Result<Membership>> MemoryRegistry::renew(NodeLease lease) {
     co_return membership;
 }
 
-Task<Result<bool>> MemoryRegistry::entomb(NodeId node, std::uint32_t partition) {
+Task<Result<bool>> MemoryRegistry::burn(NodeId node) {
     Result<bool> reached = co_await reach();
     if (reached) {
         if (const auto known = nodes_.nodes_.find(node); known != nodes_.nodes_.end()) {
             known->second.burnt = true;
         }
-        nodes_.sessions_.entomb(node, partition);
     }
     co_return reached;
+}
+
+Task<Result<Leftovers>> MemoryRegistry::entomb(NodeId node, std::uint32_t partition,
+                                               std::size_t limit) {
+    Result<bool> reached = co_await reach();
+    if (!reached) {
+        co_return reached.error();
+    }
+    nodes_.sessions_.entomb(node, partition);
+    Task<Result<Leftovers>> looking = left_of(node, partition, limit);
+    Result<Leftovers> left = co_await looking;
+    co_return left;
 }
 
 Task<Result<Leftovers>> MemoryRegistry::left_of(NodeId node, std::uint32_t partition,
@@ -94,7 +105,8 @@ Task<Result<bool>> MemoryRegistry::forget(NodeId node) {
     co_return reached;
 }
 
-Task<Result<std::vector<std::uint64_t>>> MemoryRegistry::commits_of(std::vector<UserId> users) {
+Task<Result<std::vector<std::uint64_t>>> MemoryRegistry::commits_of(
+    std::vector<UserId> users, std::optional<NodeId> keep_for) {
     Result<bool> reached = co_await reach();
     if (!reached) {
         co_return reached.error();
@@ -104,6 +116,9 @@ Task<Result<std::vector<std::uint64_t>>> MemoryRegistry::commits_of(std::vector<
     for (const UserId& user : users) {
         const UserRecordRef record = nodes_.sessions_.load(user);
         commits.push_back(record ? record->commit : 0);
+        if (record && keep_for) {
+            nodes_.kept_[user] = nodes_.clock_.wall_now();
+        }
     }
     co_return commits;
 }

@@ -24,6 +24,11 @@ public:
     /// A part of the store changed hands.
     void fail_over() { ++failovers_; }
     [[nodiscard]] std::size_t known() const { return nodes_.size(); }
+    /// When the record of `user` was last asked to be kept.
+    [[nodiscard]] std::optional<WallTime> kept_at(const UserId& user) const {
+        const auto found = kept_.find(user);
+        return found == kept_.end() ? std::nullopt : std::optional(found->second);
+    }
 
 private:
     friend class MemoryRegistry;
@@ -40,6 +45,7 @@ private:
     const Clock& clock_;
     MemorySessions& sessions_;
     std::map<NodeId, Entry> nodes_;
+    std::map<UserId, WallTime> kept_;
     std::uint64_t incarnation_ = 1;
     std::uint64_t failovers_ = 0;
 };
@@ -56,15 +62,18 @@ public:
         return MemorySessions::partition_of(user);
     }
     [[nodiscard]] Task<Result<Membership>> renew(NodeLease lease) override;
-    [[nodiscard]] Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) override;
+    [[nodiscard]] Task<Result<bool>> burn(NodeId node) override;
+    [[nodiscard]] Task<Result<Leftovers>> entomb(NodeId node, std::uint32_t partition,
+                                                 std::size_t limit) override;
     [[nodiscard]] Task<Result<Leftovers>> left_of(NodeId node, std::uint32_t partition,
                                                   std::size_t limit) override;
     [[nodiscard]] Task<Result<std::vector<LastSeenRow>>> take_ends(NodeId from, NodeId to,
                                                                    std::uint32_t partition,
                                                                    std::size_t limit) override;
     [[nodiscard]] Task<Result<bool>> forget(NodeId node) override;
+    /// Records with sessions stay anyhow: what was asked to be kept is noted for tests.
     [[nodiscard]] Task<Result<std::vector<std::uint64_t>>> commits_of(
-        std::vector<UserId> users) override;
+        std::vector<UserId> users, std::optional<NodeId> keep_for) override;
 
 private:
     /// The faults that every call meets; an error is what it answers.

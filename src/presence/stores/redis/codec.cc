@@ -126,6 +126,21 @@ Session session_from(ByteReader& outer, const std::vector<NodeId>& nodes, WallTi
     return session;
 }
 
+/// Nothing follows where there is none.
+BarredDevicesRef barred_from(ByteReader& in, WallTime base) {
+    const std::uint64_t count = in.at_end() ? 0 : in.number();
+    if (count > kMostSessions) {
+        in.mark_broken();
+    }
+    std::vector<BarredDevice> devices;
+    for (std::uint64_t i = 0; i < count && !in.broken(); ++i) {
+        SessionId session(in.text());
+        devices.push_back({std::move(session), time_from(in, base)});
+    }
+    return devices.empty() ? nullptr
+                           : std::make_shared<const std::vector<BarredDevice>>(std::move(devices));
+}
+
 }  // namespace
 
 std::string commit_bytes(std::uint64_t commit) {
@@ -178,6 +193,13 @@ std::string encode(const UserRecord& record) {
     out.number(record.rules_revision);
     put_from(out, base, record.last_sign);
     put_from(out, base, record.untold_until);
+    if (record.barred) {
+        out.number(record.barred->size());
+        for (const BarredDevice& device : *record.barred) {
+            out.text(device.session.text);
+            put_from(out, base, device.until);
+        }
+    }
     return std::move(out).take();
 }
 
@@ -215,6 +237,7 @@ Result<UserRecordRef> decode_record(std::string_view bytes) {
     record->rules_revision = in.number();
     record->last_sign = time_from(in, base);
     record->untold_until = time_from(in, base);
+    record->barred = barred_from(in, base);
     if (in.broken()) {
         return Error{ErrorCode::unavailable, "a record is damaged", 0, 0};
     }

@@ -5,6 +5,7 @@
 #include "presence/stores/redis/keys.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace presence::redis {
@@ -15,10 +16,17 @@ struct Question {
     std::vector<std::size_t> places;
 };
 
+/// What may stand together in one command.
+enum class Grouping : std::uint8_t {
+    by_server,     ///< In a cluster a partition; a single server takes all in one.
+    by_partition,  ///< In any case a partition.
+};
+
 /// As few commands as the slots allow: `word` and then the names of the records, or for a script
 /// their number and the names.
 [[nodiscard]] std::vector<Question> questions_for(const std::vector<UserId>& users,
                                                   const Keys& keys, const RedisConfig& config,
-                                                  const char* word, const Script* script = nullptr);
+                                                  const char* word, const Script* script = nullptr,
+                                                  Grouping grouping = Grouping::by_server);
 
 }  // namespace presence::redis

@@ -114,34 +114,40 @@ Task<Result<bool>> RedisRegistry::run_on_nodes(const redis::Script& script, Node
     co_return true;
 }
 
-Task<Result<bool>> RedisRegistry::entomb(NodeId node, std::uint32_t partition) {
-    // The name first: a node that renews must not believe that it may still write.
+Task<Result<bool>> RedisRegistry::burn(NodeId node) {
     Result<bool> burnt = co_await run_on_nodes(redis::burn_script(), node);
-    if (!burnt) {
-        co_return burnt;
-    }
-    Command command{
-        {"SET", keys_.tombstone(partition, node), "1", "PX", std::to_string(kStays.count())},
-        keys_.slot(partition),
-        nullptr,
-        true};
-    Result<Reply> answer = co_await client_.call(home_, std::move(command));
-    if (!answer) {
-        co_return answer.error();
-    }
-    co_return true;
+    co_return burnt;
+}
+
+Task<Result<Leftovers>> RedisRegistry::entomb(NodeId node, std::uint32_t partition,
+                                              std::size_t limit) {
+    Result<Leftovers> left = co_await look(node, partition, limit, true);
+    co_return left;
 }
 
 Task<Result<Leftovers>> RedisRegistry::left_of(NodeId node, std::uint32_t partition,
                                                std::size_t limit) {
+    Result<Leftovers> left = co_await look(node, partition, limit, false);
+    co_return left;
+}
+
+Task<Result<Leftovers>> RedisRegistry::look(NodeId node, std::uint32_t partition, std::size_t limit,
+                                            bool bury) {
     Leftovers left;
     while (true) {
         Command command;
         command.slot = keys_.slot(partition);
         command.script = &redis::users_script();
         command.repeatable = true;
-        command.arguments = {"2", keys_.index(partition, node), keys_.ends(partition, node),
-                             std::to_string(limit), keys_.record_head(partition)};
+        command.arguments = {bury ? "3" : "2", keys_.index(partition, node),
+                             keys_.ends(partition, node)};
+        if (bury) {
+            command.arguments.push_back(keys_.tombstone(partition, node));
+        }
+        for (std::string value : {std::to_string(limit), keys_.record_head(partition),
+                                  std::to_string(kStays.count())}) {
+            command.arguments.push_back(std::move(value));
+        }
         Result<Reply> answer = co_await client_.call(home_, std::move(command));
         if (!answer) {
             co_return answer.error();
@@ -188,12 +194,26 @@ Task<Result<bool>> RedisRegistry::forget(NodeId node) {
     co_return forgotten;
 }
 
-Task<Result<std::vector<std::uint64_t>>> RedisRegistry::commits_of(std::vector<UserId> users) {
+Task<Result<std::vector<std::uint64_t>>> RedisRegistry::commits_of(std::vector<UserId> users,
+                                                                   std::optional<NodeId> keep_for) {
+    // An index has its partition's slot, so a command that renews it is about one partition.
+    const redis::Grouping grouping =
+        keep_for ? redis::Grouping::by_partition : redis::Grouping::by_server;
     std::vector<redis::Question> questions =
-        redis::questions_for(users, keys_, client_.config(), "", &redis::heads_script());
+        redis::questions_for(users, keys_, client_.config(), "",
+                             keep_for ? &redis::keep_script() : &redis::heads_script(), grouping);
     std::vector<Command> commands;
     commands.reserve(questions.size());
     for (redis::Question& question : questions) {
+        if (keep_for) {
+            const std::uint32_t partition = keys_.partition_of(users[question.places.front()]);
+            for (std::string value :
+                 {redis::commit_bytes(keep_for->value), keys_.index(partition, *keep_for),
+                  std::to_string(RedisSessionStore::kWithSessions.count()),
+                  std::to_string(RedisSessionStore::kIndexStays.count())}) {
+                question.command.arguments.push_back(std::move(value));
+            }
+        }
         commands.push_back(std::move(question.command));
     }
     std::vector<std::uint64_t> commits(users.size());

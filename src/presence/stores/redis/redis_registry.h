@@ -30,7 +30,9 @@ public:
         return keys_.partition_of(user);
     }
     [[nodiscard]] Task<Result<Membership>> renew(NodeLease lease) override;
-    [[nodiscard]] Task<Result<bool>> entomb(NodeId node, std::uint32_t partition) override;
+    [[nodiscard]] Task<Result<bool>> burn(NodeId node) override;
+    [[nodiscard]] Task<Result<Leftovers>> entomb(NodeId node, std::uint32_t partition,
+                                                 std::size_t limit) override;
     [[nodiscard]] Task<Result<Leftovers>> left_of(NodeId node, std::uint32_t partition,
                                                   std::size_t limit) override;
     [[nodiscard]] Task<Result<std::vector<LastSeenRow>>> take_ends(NodeId from, NodeId to,
@@ -38,10 +40,13 @@ public:
                                                                    std::size_t limit) override;
     [[nodiscard]] Task<Result<bool>> forget(NodeId node) override;
     [[nodiscard]] Task<Result<std::vector<std::uint64_t>>> commits_of(
-        std::vector<UserId> users) override;
+        std::vector<UserId> users, std::optional<NodeId> keep_for) override;
 
 private:
     [[nodiscard]] Task<Result<bool>> run_on_nodes(const redis::Script& script, NodeId node);
+    /// @param bury  Puts the tombstone in the same step.
+    [[nodiscard]] Task<Result<Leftovers>> look(NodeId node, std::uint32_t partition,
+                                               std::size_t limit, bool bury);
 
     redis::Client& client_;
     const redis::Keys& keys_;

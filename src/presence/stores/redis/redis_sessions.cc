@@ -130,11 +130,15 @@ Task<Result<std::vector<CommitOutcome>>> RedisSessionStore::commit_many(
     for (Writing& writing : writings) {
         commands.push_back(std::move(writing.command));
     }
-    std::vector<CommitOutcome> outcomes(commits.size(), CommitOutcome::conflict);
+    std::vector<CommitOutcome> outcomes(commits.size(), CommitOutcome::unknown);
     std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
+    const auto came = [](const Result<Reply>& answer) { return answer.has_value(); };
+    if (!answers.empty() && std::ranges::none_of(answers, came)) {
+        co_return answers.front().error();
+    }
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (!answers[i]) {
-            co_return answers[i].error();
+            continue;
         }
         const ReplyView numbers = answers[i]->view();
         const std::vector<std::size_t>& places = writings[i].places;

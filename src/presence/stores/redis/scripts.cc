@@ -81,7 +81,19 @@ end
 return heads
 )lua";
 
+constexpr const char* kKeep = R"lua(
+local heads = {}
+for i, key in ipairs(KEYS) do
+  local _, bytes = head(key)
+  heads[i] = string.sub(bytes, 1, 10)
+  if nodes(bytes)[ARGV[1]] then redis.call('PEXPIRE', key, ARGV[3]) end
+end
+redis.call('PEXPIRE', ARGV[2], ARGV[4])
+return heads
+)lua";
+
 constexpr const char* kUsers = R"lua(#!lua flags=allow-oom
+if KEYS[3] then redis.call('SET', KEYS[3], '1', 'PX', ARGV[3]) end
 local users = redis.call('LRANGE', KEYS[1], 0, ARGV[1] - 1)
 local found = {}
 for _, user in ipairs(users) do
@@ -220,6 +232,11 @@ const Script& erase_script() {
 
 const Script& heads_script() {
     static const Script script{std::string(kHeads)};
+    return script;
+}
+
+const Script& keep_script() {
+    static const Script script(std::string(kAllowOom) + kHead + kKeep);
     return script;
 }
 

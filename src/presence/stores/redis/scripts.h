@@ -26,10 +26,16 @@ namespace presence::redis {
 
 /// KEYS records. What stands before the nodes of each; nothing where there is none.
 [[nodiscard]] const Script& heads_script();
+/// The same, for records of one partition, and those that name a node live on, as does its index.
+///
+///     KEYS  records     ARGV  name of the node (8 bytes), its index, TTLs in ms of record and
+///     index
+[[nodiscard]] const Script& keep_script();
 
 /// The first users of an index, without those whose records are gone, which it drops.
 ///
-///     KEYS  index, ends     ARGV  how many, head of the records' names
+///     KEYS  index, ends, perhaps the tombstone of the node, which is put there
+///     ARGV  how many, head of the records' names, the tombstone's TTL in ms
 ///
 /// How many it looked at, the users, and how many ends the node owes.
 [[nodiscard]] const Script& users_script();
