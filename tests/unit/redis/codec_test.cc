@@ -199,7 +199,8 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     signal.kind = "typing";
     signal.active = false;
     signal.data = "{\"x\":1}";
-    const SignalMessage& signalled = *std::get<SignalRef>(decode_message(encode(signal)));
+    const Message decoded = decode_message(encode(signal));
+    const SignalMessage& signalled = *std::get<SignalRef>(decoded);
     EXPECT_EQ(signalled.from, signal.from);
     EXPECT_EQ(signalled.to, signal.to);
     EXPECT_EQ(signalled.kind, "typing");
