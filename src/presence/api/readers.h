@@ -118,19 +118,24 @@ private:
         bool slow_check = false;
     };
     enum class TimerKind : std::uint8_t { comment, token_end, slow, poll_end };
+    /// PROTOCOL.md: a comment at least every 15 s. So often whatever else is sent, so that the
+    /// rhythm tells nothing.
+    static constexpr Millis kCommentEvery{12'000};
     struct Timer {
         SlotId reader;
         TimerKind kind = TimerKind::comment;
     };
 
-    // Coming and going, in readers.cc
+    // Beginnings, in readers.cc
     [[nodiscard]] Task<Result<SlotId>> admit(ReaderRequest request, bool is_poll, bool stays);
     [[nodiscard]] Task<Result<std::vector<Seen>>> watch(SlotId id, std::vector<UserId> users);
     [[nodiscard]] Task<PollEnd> wait_for_news(SlotId id, Millis wait);
-    void close(SlotId id);
     /// The client has closed its connection, or at least its own side of it.
     [[nodiscard]] bool has_left(net::ConnectionId connection) const;
     void give_back_place(const UserId& user);
+
+    // Ends, in reader_ends.cc
+    void close(SlotId id);
     /// Says why, ends the answer and forgets the reader. A poll is answered with what it has.
     void end(SlotId id, std::string_view why, std::optional<Error> error = std::nullopt);
     void end_poll(SlotId id, PollEnd how);
