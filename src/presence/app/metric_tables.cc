@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace presence::app {
 
@@ -374,6 +375,20 @@ void write_tokens(MetricPage& page, const auth::JwtCounters& counts) {
                  static_cast<double>(counts.key_set_fetches));
     page.counter("presenced_key_set_failures_total", "Fetches of auth.jwks that failed.",
                  static_cast<double>(counts.key_set_failures));
+}
+
+void write_webhooks(MetricPage& page, const webhooks::SenderCounters& counts) {
+    const std::pair<const char*, std::uint64_t> outcomes[]{{"delivered", counts.delivered},
+                                                           {"refused", counts.refused},
+                                                           {"gone", counts.gone},
+                                                           {"unanswered", counts.unanswered}};
+    for (const auto& [outcome, count] : outcomes) {
+        page.counter("presenced_webhook_calls_total", "Calls of receivers, by what came of them.",
+                     static_cast<double>(count), {{"outcome", outcome}});
+    }
+    page.counter("presenced_webhook_batches_given_up_total",
+                 "Batches tried for a day in vain, which are dead letters now.",
+                 static_cast<double>(counts.given_up));
 }
 
 void write_cluster(MetricPage& page, const ClusterCounters& counts) {

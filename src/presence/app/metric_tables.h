@@ -12,6 +12,7 @@
 #include "presence/model/census.h"
 #include "presence/net/server.h"
 #include "presence/telemetry/metric_page.h"
+#include "presence/webhooks/sender.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,7 @@ void write_threads(telemetry::MetricPage& page, const ThreadCounts& counts);
 /// What is there now.
 void write_gauges(telemetry::MetricPage& page, const ThreadCounts& counts);
 void write_tokens(telemetry::MetricPage& page, const auth::JwtCounters& counts);
+void write_webhooks(telemetry::MetricPage& page, const webhooks::SenderCounters& counts);
 void write_cluster(telemetry::MetricPage& page, const ClusterCounters& counts);
 
 }  // namespace presence::app

@@ -243,6 +243,7 @@ Task<std::string> Node::State::metrics(Scheduler& home) {
     write_stores(page);
     write_threads(page, sum);
     write_tokens(page, tokens->counters());
+    write_webhooks(page, sender->counters());
     if (cluster) {
         write_cluster(page, cluster_facts.counters);
     }

@@ -216,9 +216,25 @@ void Sender::send(OutboxBatch batch) {
     });
 }
 
+void Sender::count(const Response& response) {
+    std::atomic<std::uint64_t>& outcome = is_success(response.status) ? delivered_
+                                          : response.status == kGone  ? gone_
+                                          : response.status != 0      ? refused_
+                                                                      : unanswered_;
+    outcome.fetch_add(1, std::memory_order_relaxed);
+}
+
+SenderCounters Sender::counters() const {
+    const auto read = [](const std::atomic<std::uint64_t>& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    return {read(delivered_), read(refused_), read(gone_), read(unanswered_), read(given_up_)};
+}
+
 Detached Sender::settle(OutboxBatch batch, Response response) {
     const bool arrived = is_success(response.status);
     const std::string failure = arrived ? "" : failure_of(response);
+    count(response);
     --traffic_[batch.target].under_way;
     forget_idle(batch.target);
     Target* target = find(batch.target);
@@ -238,6 +254,7 @@ Detached Sender::settle(OutboxBatch batch, Response response) {
     } else if (batch.age >= kGiveUpAfter) {
         log::error("webhook_given_up", "{} after {} attempts: {}", batch.id, batch.attempt,
                    failure);
+        given_up_.fetch_add(1, std::memory_order_relaxed);
         Result<bool> buried = co_await outbox_->give_up(batch.id, failure);
         static_cast<void>(buried);
     } else {

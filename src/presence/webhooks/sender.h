@@ -8,6 +8,8 @@
 #include "presence/webhooks/curl_loop.h"
 #include "presence/webhooks/signature.h"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +34,15 @@ struct WebhookConfig {
 
 /// An event as JSON, with its id.
 using WebhookEncoder = std::string (*)(const WebhookEvent& event, std::string_view id);
+
+/// What became of calls, and of batches in the end. Test calls are not among them.
+struct SenderCounters {
+    std::uint64_t delivered = 0;   ///< Answered 2xx.
+    std::uint64_t refused = 0;     ///< Answered something else, 410 aside.
+    std::uint64_t gone = 0;        ///< Answered 410.
+    std::uint64_t unanswered = 0;  ///< No answer in time, or no connection that may be made.
+    std::uint64_t given_up = 0;    ///< Batches that became dead letters.
+};
 
 /// Takes batches out of the outbox and brings them to their receivers, on a thread of its own.
 ///
@@ -65,6 +76,9 @@ public:
                                                          std::size_t most) override;
     [[nodiscard]] Task<Result<std::vector<WebhookTrial>>> test(Scheduler& home) override;
 
+    /// Any thread.
+    [[nodiscard]] SenderCounters counters() const;
+
     static constexpr std::size_t kSideBySide = 4;
     static constexpr Millis kGiveUpAfter{24 * 3'600'000};
 
@@ -87,6 +101,7 @@ private:
     Detached claim(std::string url);
     void send(OutboxBatch batch);
     Detached settle(OutboxBatch batch, Response response);
+    void count(const Response& response);
     Detached stop_target(std::string url);
     [[nodiscard]] Request request_for(const std::string& url, const std::string& id,
                                       std::string body) const;
@@ -108,6 +123,11 @@ private:
     std::map<std::string, Target> targets_;
     std::map<std::string, Traffic> traffic_;  ///< By URL; none where nothing is on its way.
     bool outbox_full_ = false;
+    std::atomic<std::uint64_t> delivered_ = 0;
+    std::atomic<std::uint64_t> refused_ = 0;
+    std::atomic<std::uint64_t> gone_ = 0;
+    std::atomic<std::uint64_t> unanswered_ = 0;
+    std::atomic<std::uint64_t> given_up_ = 0;
     MonoTime count_at_;  ///< When the outbox is to be counted next.
     std::thread thread_;
 };

@@ -136,6 +136,12 @@ describe('failures', () => {
       const old = { ...one, timestamp: String(Number(one.timestamp) - 600) };
       assert.ok(!verifies(old, second), 'the time is not signed');
     }
+    const metrics = async () => (await call(server, 'GET', '/metrics', { anonymous: true })).text;
+    await until(async () => (await metrics()).includes('presenced_webhook_calls_total{outcome="delivered"} 1\n'), 'the delivery to be counted');
+    const page = await metrics();
+    for (const [outcome, count] of [['delivered', 1], ['refused', 2], ['gone', 0], ['unanswered', 0]]) {
+      assert.match(page, new RegExp(`^presenced_webhook_calls_total\\{outcome="${outcome}"\\} ${count}$`, 'm'));
+    }
   });
 
   test('a failed delivery holds back only the users in it', async () => {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -69,15 +70,15 @@ public:
         hang_up();
     }
 
-    std::string url;
-
-private:
     void hang_up() {
         if (call_ >= 0) {
             ::close(std::exchange(call_, -1));
         }
     }
 
+    std::string url;
+
+private:
     int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int call_ = -1;
 };
@@ -139,6 +140,43 @@ TEST_F(WebhookSender, AReceiverTakenOutAndPutBackDuringADeliveryGetsTheNextOne) 
 
     EXPECT_TRUE(receiver.gets("second"));
     receiver.answer(200);
+}
+
+TEST_F(WebhookSender, CountsItsCallsByWhatCameOfThem) {
+    const auto counted = [this](std::uint64_t SenderCounters::*outcome) {
+        for (int tries = 0; sender.counters().*outcome == 0 && tries < 1'000; ++tries) {
+            std::this_thread::sleep_for(10ms);
+        }
+        return sender.counters().*outcome;
+    };
+    append("first");
+    sender.wake();
+    ASSERT_TRUE(receiver.gets("first"));
+    receiver.answer(503);
+    EXPECT_EQ(counted(&SenderCounters::refused), 1U);
+    ASSERT_TRUE(receiver.gets("first"));  // Once more, after a second or so.
+    receiver.answer(200);
+    EXPECT_EQ(counted(&SenderCounters::delivered), 1U);
+    append("second");
+    sender.wake();
+    ASSERT_TRUE(receiver.gets("second"));
+    receiver.answer(410);
+    EXPECT_EQ(counted(&SenderCounters::gone), 1U);
+    EXPECT_EQ(sender.counters().unanswered, 0U);
+    EXPECT_EQ(sender.counters().given_up, 0U);
+    EXPECT_EQ(sender.counters().refused, 1U);
+}
+
+TEST_F(WebhookSender, CountsACallThatNobodyAnswers) {
+    append("first");
+    sender.wake();
+    ASSERT_TRUE(receiver.gets("first"));
+    receiver.hang_up();
+    for (int tries = 0; sender.counters().unanswered == 0 && tries < 1'000; ++tries) {
+        std::this_thread::sleep_for(10ms);
+    }
+    EXPECT_EQ(sender.counters().unanswered, 1U);
+    EXPECT_EQ(sender.counters().delivered, 0U);
 }
 
 }  // namespace
