@@ -1,5 +1,6 @@
 #include "presence/protocol/client_message.h"
 #include "presence/protocol/server_message.h"
+#include "presence/protocol/webhook_json.h"
 
 #include "unit/protocol/views.h"
 
@@ -9,8 +10,10 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace presence::protocol {
 namespace {
@@ -28,18 +31,30 @@ std::string example(const std::string& name) {
     return simdjson::minify(message);
 }
 
-TEST(Examples, EachClientMessageIsAccepted) {
-    int count = 0;
+/// By the order of ClientMessage.
+constexpr std::array<std::string_view, std::variant_size_v<ClientMessage>> kClientTypes{
+    "hello", "heartbeat", "activity", "status", "watch",   "unwatch",  "get",  "join",
+    "leave", "signal",    "privacy",  "block",  "unblock", "delivery", "auth", "bye"};
+
+std::string type_of(const std::string& message) {
+    simdjson::dom::parser parser;
+    const std::string_view type = parser.parse(message)["type"];
+    return std::string(type);
+}
+
+TEST(Examples, EachClientMessageIsReadAsWhatItIs) {
+    std::set<std::string> types;
     for (const auto& entry : std::filesystem::directory_iterator(kExamples)) {
         const std::string name = entry.path().stem().string();
         if (!name.starts_with("client-")) {
             continue;
         }
         const ParsedMessage parsed = parse_client_message(example(name), ParseLimits{});
-        EXPECT_TRUE(parsed.message.has_value()) << name << ": " << parsed.message.error().message;
-        ++count;
+        ASSERT_TRUE(parsed.message.has_value()) << name << ": " << parsed.message.error().message;
+        types.insert(type_of(example(name)));
+        EXPECT_EQ(kClientTypes.at(parsed.message->index()), type_of(example(name))) << name;
     }
-    EXPECT_GE(count, 20);
+    EXPECT_THAT(types, ::testing::UnorderedElementsAreArray(kClientTypes));
 }
 
 TEST(Examples, WelcomeIsReproduced) {
@@ -137,6 +152,67 @@ TEST(Examples, TheSnapshotIsReproduced) {
     const std::array<std::string_view, 2> both{first, second};
     EXPECT_THAT(encode_snapshot(7, both, 1, kNow, 131'072),
                 ::testing::ElementsAre(example("server-snapshot")));
+}
+
+TEST(Examples, APartOfASnapshotIsReproduced) {
+    const auto encoded = [](const char* user, std::uint64_t version) {
+        return encode_presence(
+            public_view(user, presence_of(Status::online, version, devices({DeviceKind::web}))));
+    };
+    const std::string first = encoded("u1", 499'871'297'306'700);
+    const std::string second = encoded("u2", 499'871'297'306'701);
+    const std::array<std::string_view, 2> both{first, second};
+    const std::string part = example("server-snapshot-part");
+    EXPECT_THAT(encode_snapshot(17, both, 0, kNow, part.size()),
+                ::testing::ElementsAre(part, ::testing::HasSubstr("u2")));
+}
+
+/// The body of a call with that one event.
+std::string call_with(const WebhookEvent& event, std::string_view id) {
+    return R"({"events":[)" + encode_webhook_event(event, id) + "]}";
+}
+
+TEST(Examples, WebhooksOfPeopleAreReproduced) {
+    constexpr std::uint64_t kVersion = 499'871'297'306'630;
+    Presence before = presence_of(Status::online, 1, devices({DeviceKind::desktop}));
+    Presence after = presence_of(Status::away, kVersion, devices({DeviceKind::desktop}));
+    after.shown.since = WallTime::from_ms(1'789'999'980'000);
+    after.shown.custom = std::make_shared<CustomStatus>(
+        CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
+    WebhookEvent event;
+    event.user = UserId("bo");
+    event.at = kNow;
+    event.version = Version{kVersion};
+    event.type = WebhookType::user_online;
+    EXPECT_EQ(call_with(event, "evt_0002"), example("webhook-user-online"));
+    event.type = WebhookType::user_offline;
+    event.last_seen = WallTime::from_ms(1'789'999'999'000);
+    EXPECT_EQ(call_with(event, "evt_0003"), example("webhook-user-offline"));
+    event.last_seen.reset();
+    event.type = WebhookType::presence_changed;
+    event.before = public_view("bo", before);
+    event.after = public_view("bo", after);
+    EXPECT_EQ(call_with(event, "evt_0001"), example("webhook-presence-changed"));
+}
+
+TEST(Examples, WebhooksOfRoomsAndTheTestCallAreReproduced) {
+    WebhookEvent event;
+    event.at = kNow;
+    EXPECT_EQ(call_with(event, "evt_0008"), example("webhook-test"));
+    event.room = RoomId("doc-7");
+    event.type = WebhookType::room_occupied;
+    event.version = Version{1};
+    EXPECT_EQ(call_with(event, "evt_0004"), example("webhook-room-occupied"));
+    event.type = WebhookType::room_vacated;
+    event.version = Version{4};
+    EXPECT_EQ(call_with(event, "evt_0007"), example("webhook-room-vacated"));
+    event.user = UserId("bo");
+    event.type = WebhookType::room_joined;
+    event.version = Version{2};
+    EXPECT_EQ(call_with(event, "evt_0005"), example("webhook-room-joined"));
+    event.type = WebhookType::room_left;
+    event.version = Version{3};
+    EXPECT_EQ(call_with(event, "evt_0006"), example("webhook-room-left"));
 }
 
 TEST(Examples, SnapshotsOfHiddenUnknownAndOwnAreReproduced) {
