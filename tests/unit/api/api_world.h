@@ -179,6 +179,7 @@ protected:
             threads.push_back(std::make_unique<Thread>(*this, i));
             shards.all.push_back(&threads.back()->shard);
         }
+        shards.connect_rooms();
         survey.emplace(Survey::Parts{first, clock, shards, {}});
         for (std::size_t i = 0; i < 2; ++i) {
             apis.push_back(std::make_unique<Api>(
