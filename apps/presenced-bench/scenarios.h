@@ -33,13 +33,16 @@ namespace presence::bench {
 /// Both for three nodes on a Redis Cluster of three masters with a replica each.
 [[nodiscard]] Report run_cluster(const Options& options);
 
+/// A storm of joins into one room over three nodes: when the count is right, and what watchers get.
+[[nodiscard]] Report run_nodes(const Options& options);
+
 struct Scenario {
     std::string_view name;
     std::string_view summary;
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 8> kScenarios{{
+inline constexpr std::array<Scenario, 9> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
@@ -47,6 +50,7 @@ inline constexpr std::array<Scenario, 8> kScenarios{{
     {"room", "a room of 15,000: joins, counts, memory; 2,000 signals a second", run_room},
     {"store", "Redis commands per heartbeat, Redis memory per user; one node", run_store},
     {"propagate", "change to watcher across two nodes, beside a Redis ping", run_propagate},
+    {"nodes", "10,000 join one room on three nodes, 200 and 400 look on", run_nodes},
     {"cluster", "both of three nodes, 15,000 sessions in all, on a Redis Cluster", run_cluster},
 }};
 
