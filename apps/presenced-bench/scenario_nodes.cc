@@ -4,9 +4,15 @@
 #include "scenarios.h"
 #include "targets.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace presence::bench {
 
