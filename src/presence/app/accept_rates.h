@@ -14,12 +14,17 @@ namespace presence::app {
 /// threads, as the kernel may give a whole wave to one of them. Any thread.
 class AcceptRates {
 public:
-    /// Whether `remote` may come in, by limits.accepts and limits.address_accepts. Loopback is
-    /// spared the latter.
-    [[nodiscard]] bool take(const net::RemoteAddress& remote, const Limits& limits, MonoTime now) {
-        if (!all_.take({limits.accepts_per_second, limits.accepts_burst}, now)) {
-            return false;
-        }
+    /// Whether `remote` may come in, by limits.accepts and limits.address_accepts. Loopback and
+    /// proxies are spared the latter.
+    [[nodiscard]] bool take(const net::RemoteAddress& remote, bool is_proxy, const Limits& limits,
+                            MonoTime now) {
+        return all_.take({limits.accepts_per_second, limits.accepts_burst}, now) &&
+               (is_proxy || take_of_address(remote, limits, now));
+    }
+
+    /// By limits.address_accepts alone: for a client that came through a proxy.
+    [[nodiscard]] bool take_of_address(const net::RemoteAddress& remote, const Limits& limits,
+                                       MonoTime now) {
         const TokenBucket::Rate rate{limits.address_accepts_per_second,
                                      limits.address_accepts_burst};
         return remote.is_loopback || SharedBucket::take(by_address_.of(remote.key), rate, now);

@@ -197,6 +197,27 @@ void place_files(Config& config) {
     }
 }
 
+/// What the node is given of keys whose values have a form of their own.
+Result<bool> prepare_node(Config& config) {
+    Result<bool> webhooks = prepare_webhooks(config.node.webhooks, config.webhook_secrets);
+    if (!webhooks) {
+        return webhooks;
+    }
+    Result<net::Networks> proxies = net::Networks::parse(config.trusted_proxies);
+    if (!proxies) {
+        return wrong_value("proxies.trusted: " + proxies.error().message);
+    }
+    config.node.proxies = std::move(*proxies);
+    if (redis::is_redis_url(config.store_url)) {
+        Result<redis::RedisConfig> shared = redis::parse_redis_url(config.store_url);
+        if (!shared) {
+            return wrong_value("store.url: " + shared.error().message);
+        }
+        config.node.redis = std::move(*shared);
+    }
+    return true;
+}
+
 }  // namespace
 
 std::size_t default_threads() {
@@ -234,16 +255,9 @@ Result<Config> load_config(const ConfigSources& sources) {
         config.node.demo_secret = config.node.auth.secrets.front();
     }
     place_files(config);
-    Result<bool> prepared = prepare_webhooks(config.node.webhooks, config.webhook_secrets);
+    Result<bool> prepared = prepare_node(config);
     if (!prepared) {
         return prepared.error();
-    }
-    if (redis::is_redis_url(config.store_url)) {
-        Result<redis::RedisConfig> shared = redis::parse_redis_url(config.store_url);
-        if (!shared) {
-            return wrong_value("store.url: " + shared.error().message);
-        }
-        config.node.redis = std::move(*shared);
     }
     Result<bool> valid = validate(config);
     if (!valid) {

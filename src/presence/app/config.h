@@ -23,6 +23,7 @@ struct Config {
     std::string store_url = "memory:";
     std::string database_url = "sqlite:presenced.db";
     std::vector<std::string> webhook_secrets;  ///< webhooks.secret
+    std::vector<std::string> trusted_proxies;  ///< proxies.trusted
     std::string profile = "default";           ///< heartbeat.profile
     std::string log_level = "info";
     std::string log_format = "text";

@@ -66,6 +66,11 @@ void add_server_keys(std::vector<ConfigKey>& keys) {
         text("tls.key", "PEM file with its private key.", PRESENCED_FIELD(node.tls_key)));
     keys.back().live = true;
     keys.push_back(
+        list("proxies.trusted",
+             "Addresses and networks (10.0.0.0/8) of proxies in front: their "
+             "X-Forwarded-For says whose a connection is, for the limits of one address.",
+             PRESENCED_FIELD(trusted_proxies)));
+    keys.push_back(
         text("log.level", "debug, info, warning, error or off.", PRESENCED_FIELD(log_level)));
     keys.back().live = true;
     keys.push_back(text("log.format", "text or json.", PRESENCED_FIELD(log_format)));

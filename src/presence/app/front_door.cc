@@ -28,11 +28,18 @@ bool may_read_metrics(const net::HttpRequest& request, const MetricsDoor& door) 
 }  // namespace
 
 bool FrontDoor::may_accept(const net::RemoteAddress& remote) {
-    if (parts_.accepts.take(remote, parts_.limits, parts_.clock.now())) {
+    return parts_.accepts.take(remote, is_proxy(remote), parts_.limits, parts_.clock.now());
+}
+
+/// What may_accept and the limit of unadmitted connections ask of others, asked of the client
+/// behind a proxy.
+bool FrontDoor::may_come_through_proxy(net::ConnectionId id, const net::HttpRequest& request) {
+    if (!is_proxy(request.remote)) {
         return true;
     }
-    ++accepts_refused_;
-    return false;
+    const auto client = net::forwarded_for(request, parts_.proxies);
+    return !client || (parts_.accepts.take_of_address(*client, parts_.limits, parts_.clock.now()) &&
+                       server_->count_for(id, *client));
 }
 
 void FrontDoor::refuse(net::ConnectionId id, int status, const Error& error) {
@@ -124,6 +131,10 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
     }
     if (server_->shared_connection_count() > parts_.limits.connections) {  // It is among them.
         refuse(id, 503, {ErrorCode::unavailable, "this node is full", 5000, 0});
+        return;
+    }
+    if (!may_come_through_proxy(id, request)) {
+        refuse(id, 429, {ErrorCode::rate_limited, "too many connections of one address", 1000, 0});
         return;
     }
     parts_.gateway.on_upgrade(id, request);

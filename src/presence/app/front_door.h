@@ -6,6 +6,7 @@
 #include "presence/base/task.h"
 #include "presence/core/limits.h"
 #include "presence/gateway/gateway.h"
+#include "presence/net/networks.h"
 #include "presence/net/server.h"
 
 #include <functional>
@@ -34,7 +35,8 @@ public:
         const api::OriginCheck& origins;
         const api::NodeFacts& facts;
         const Limits& limits;
-        AcceptRates& accepts;  ///< Of the node.
+        AcceptRates& accepts;          ///< Of the node.
+        const net::Networks& proxies;  ///< Whose X-Forwarded-For is believed.
         MetricsDoor metrics{};
     };
 
@@ -42,6 +44,9 @@ public:
     void connect(net::Server& server) { server_ = &server; }
 
     bool may_accept(const net::RemoteAddress& remote) override;
+    bool is_proxy(const net::RemoteAddress& remote) override {
+        return parts_.proxies.contains(remote);
+    }
     bool may_be_large(const net::HttpRequest& head) override {
         return parts_.api.may_be_large(head);
     }
@@ -69,16 +74,14 @@ public:
         parts_.gateway.on_closed(tag, info);
     }
 
-    [[nodiscard]] std::uint64_t accepts_refused() const noexcept { return accepts_refused_; }
-
 private:
     void on_connect(net::ConnectionId id, net::HttpRequest& request);
+    bool may_come_through_proxy(net::ConnectionId id, const net::HttpRequest& request);
     Detached serve_metrics(net::ConnectionId id);
     void refuse(net::ConnectionId id, int status, const Error& error);
 
     Parts parts_;
     net::Server* server_ = nullptr;
-    std::uint64_t accepts_refused_ = 0;
 };
 
 }  // namespace presence::app

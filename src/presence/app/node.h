@@ -4,6 +4,7 @@
 #include "presence/auth/auth_config.h"
 #include "presence/core/configs.h"
 #include "presence/core/limits.h"
+#include "presence/net/networks.h"
 #include "presence/stores/redis/config.h"
 #include "presence/webhooks/sender.h"
 
@@ -37,6 +38,7 @@ struct NodeConfig {
     /// File in which ends of presences wait while the database is away; empty: in memory.
     std::string spool_path;
     webhooks::WebhookConfig webhooks;
+    net::Networks proxies;  ///< Whose X-Forwarded-For is believed.
     std::string tls_certificate;
     std::string tls_key;
     CoreConfig core;

@@ -161,9 +161,9 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
                       [this](std::string_view key) { return api_keys.load()->matches(key); },
                       origins, config.core, worker.limits, node_readers, facts, assets, demo.get(),
                       config.auth_cookie, sender.get()});
-    worker.door = std::make_unique<FrontDoor>(FrontDoor::Parts{clock, *worker.gateway, *worker.api,
-                                                               origins, facts, worker.limits,
-                                                               accepts, metrics_door(worker)});
+    worker.door = std::make_unique<FrontDoor>(
+        FrontDoor::Parts{clock, *worker.gateway, *worker.api, origins, facts, worker.limits,
+                         accepts, config.proxies, metrics_door(worker)});
     worker.server = std::make_unique<net::Server>(*worker.loop, *worker.door,
                                                   net_limits(worker.limits), strangers);
     worker.sockets = std::make_unique<gateway::ServerSockets>(*worker.server, *worker.loop);

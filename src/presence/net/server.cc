@@ -153,6 +153,11 @@ void Server::set_admitted(ConnectionId id) {
     }
 }
 
+bool Server::count_for(ConnectionId id, const RemoteAddress& client) {
+    Slot* slot = state_->slots.find(id);
+    return slot == nullptr || state_->count_for(*slot, client);
+}
+
 DetachedConnection Server::release(ConnectionId id) {
     return state_->release(id);
 }

@@ -89,6 +89,10 @@ public:
     /// Whether to take a connection that was just accepted: the place of a rate limit.
     virtual bool may_accept(const RemoteAddress&) { return true; }
 
+    /// Whether the connections of an address are those of many, as a proxy's are: such are not
+    /// counted for NetLimits::unadmitted_per_address, until Server::count_for says whose one is.
+    virtual bool is_proxy(const RemoteAddress&) { return false; }
+
     /// Whether the body of a request may be as large as NetLimits::http_large_body_bytes. Only its
     /// head has come yet; asked where that does not say that the body is smaller anyhow. Answers
     /// at once and ends no connection.
@@ -231,6 +235,9 @@ public:
     void set_message_limit(ConnectionId id, std::uint32_t bytes);
     /// The peer has proved who it is: it no longer counts for the unadmitted limits.
     void set_admitted(ConnectionId id);
+    /// Until it is admitted, a connection of a proxy counts as one of `client`. False: there are
+    /// too many of that address; then refuse the request.
+    [[nodiscard]] bool count_for(ConnectionId id, const RemoteAddress& client);
 
     // -- Handing over ---------------------------------------------------------------------------
     /// Takes the connection out, with the bytes that were not yet delivered in order. From within

@@ -105,7 +105,8 @@ bool Server::State::may_take(const sockaddr_storage& address, bool counts) {
 
 void Server::State::take_in(int fd, const sockaddr_storage& address, const Listening& from) {
     ++counters.accepted;
-    const bool counts = limits.limit_loopback || !to_remote_address(address).is_loopback;
+    const RemoteAddress remote = to_remote_address(address);
+    const bool counts = (limits.limit_loopback || !remote.is_loopback) && !handler.is_proxy(remote);
     if (!may_take(address, counts)) {
         ::close(fd);
         return;
@@ -136,6 +137,21 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
     }
     count_connection();
     set_deadline(slot, id, Deadline::http_head, limits.http_head_timeout);
+}
+
+bool Server::State::count_for(Slot& slot, const RemoteAddress& client) {
+    Extras& extras = extras_of(slot);
+    uncount(extras);
+    if (client.is_loopback && !limits.limit_loopback) {
+        return true;
+    }
+    if (strangers->take(client.key, limits.unadmitted_per_address, limits.unadmitted_total) !=
+        Strangers::Answer::taken) {
+        ++counters.refused_per_address;
+        return false;
+    }
+    extras.counted_for = client.key;
+    return true;
 }
 
 void Server::State::count_connection() {

@@ -36,6 +36,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     void resume_accepting();
     void shed_one(int listener_fd);
     void uncount(Extras& extras);
+    bool count_for(Slot& slot, const RemoteAddress& client);
     void count_connection();
     void uncount_connection();
 

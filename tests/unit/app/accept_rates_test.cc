@@ -37,12 +37,13 @@ protected:
     int taken(const std::string& address, int tries, MonoTime now = kNow) {
         int taken = 0;
         for (int i = 0; i < tries; ++i) {
-            taken += rates.take(remote(address), limits, now) ? 1 : 0;
+            taken += rates.take(remote(address), is_proxy, limits, now) ? 1 : 0;
         }
         return taken;
     }
     Limits limits;
     AcceptRates rates;
+    bool is_proxy = false;
 };
 
 TEST_F(AcceptRatesTest, AWaveFromOneAddressIsTakenUpToTheBurstOnWhicheverThreadItLands) {
@@ -68,6 +69,18 @@ TEST_F(AcceptRatesTest, LoopbackCountsForTheNodeAlone) {
     limits.accepts_burst = 250;
     EXPECT_EQ(taken("127.0.0.1", 200), 200);
     EXPECT_EQ(taken("::1", 100), 50);
+}
+
+TEST_F(AcceptRatesTest, AProxyIsSparedAndWhoComesThroughItIsNot) {
+    is_proxy = true;
+    EXPECT_EQ(taken("10.0.0.1", 150), 150);
+    limits.address_accepts_burst = 2;
+    const auto client = [this] { return rates.take_of_address(remote("192.0.2.1"), limits, kNow); };
+    EXPECT_TRUE(client());
+    EXPECT_TRUE(client());
+    EXPECT_FALSE(client());
+    is_proxy = false;
+    EXPECT_EQ(taken("192.0.2.1", 1), 0);  // The same bucket, whichever way it comes.
 }
 
 }  // namespace

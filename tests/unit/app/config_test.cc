@@ -225,6 +225,14 @@ TEST_F(ConfigFiles, FO_098_AnyOriginTogetherWithACookieIsRefused) {
     EXPECT_EQ(refusal({"auth.cookie=session", "auth.allowed_origins=https://a.example"}), "");
 }
 
+TEST_F(ConfigFiles, FO_099_NobodyIsAProxyUnlessNamed) {
+    const auto client = net::parse_address("10.0.0.7").value();
+    EXPECT_FALSE(with({}).node.proxies.contains(client));
+    EXPECT_TRUE(with({"proxies.trusted=192.0.2.1,10.0.0.0/24"}).node.proxies.contains(client));
+    EXPECT_THAT(refusal({"proxies.trusted=10.0.0.0/24,nginx"}),
+                AllOf(HasSubstr("proxies.trusted"), HasSubstr("nginx")));
+}
+
 TEST_F(ConfigFiles, OriginsAreWrittenAsBrowsersSendThem) {
     EXPECT_EQ(refusal({"auth.allowed_origins=https://a.example,http://localhost:5173"}), "");
     for (const char* wrong : {"a.example", "https://a.example/", "https://A.example", "https://",

@@ -115,6 +115,7 @@ public:
         remotes.push_back(remote);
         return accepts;
     }
+    bool is_proxy(const RemoteAddress&) override { return peers_are_proxies; }
     void on_request(ConnectionId id, HttpRequest& request) override {
         last_request = id;
         requests.push_back(request);
@@ -152,6 +153,7 @@ public:
 
     Server* server = nullptr;
     bool accepts = true;
+    bool peers_are_proxies = false;
     UserTag next_tag = 7;
     std::function<void(ConnectionId, HttpRequest&)> on_request_do;
     std::function<bool(ConnectionId, std::string_view)> on_message_do;

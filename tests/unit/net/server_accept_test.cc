@@ -128,6 +128,31 @@ TEST(StrangersTest, LimitsHoldOverAllWhoShareThem) {
     EXPECT_EQ(strangers.count(), 0U);
 }
 
+TEST_F(ServerAcceptFew, FO099_ConnectionsOfAProxyCountForTheClientsThatItNames) {
+    handler_.peers_are_proxies = true;
+    std::vector<ConnectionId> ids;
+    handler_.on_request_do = [&](ConnectionId id, HttpRequest&) {
+        server_.accept_websocket(id, {}, handler_.next_tag++);
+        ids.push_back(id);
+    };
+    std::vector<Peer> peers;
+    for (std::size_t i = 0; i < 8; ++i) {  // Over both limits, were they the proxy's own.
+        peers.emplace_back(port());
+        peers.back().send(kUpgrade);
+        pump_until([&] { return ids.size() == i + 1; });
+    }
+    const RemoteAddress client = to_remote_address(address_of("2001:db8::7"));
+    EXPECT_TRUE(server_.count_for(ids[0], client));
+    EXPECT_TRUE(server_.count_for(ids[1], client));
+    EXPECT_TRUE(server_.count_for(ids[2], client));
+    EXPECT_FALSE(server_.count_for(ids[3], client));
+    EXPECT_EQ(server_.counters().refused_per_address, 1U);
+    EXPECT_TRUE(server_.count_for(ids[3], to_remote_address(address_of("2001:db8:1::7"))));
+    server_.set_admitted(ids[0]);
+    EXPECT_TRUE(server_.count_for(ids[4], client));
+    EXPECT_FALSE(server_.count_for(ids[5], client));
+}
+
 TEST_F(ServerAcceptFew, FO097_TwoServersThatShareTheirStrangersShareTheLimit) {
     const auto shared = std::make_shared<Strangers>();
     Recorder second_handler;
