@@ -216,6 +216,16 @@ void Node::State::stop_listening() {
     listener.reset();
 }
 
+bool Node::all_threads_moved() {
+    bool all = true;
+    for (const auto& worker : state_->workers) {
+        const std::uint64_t ticks = worker->ticks.load(std::memory_order_relaxed);
+        all = all && ticks != worker->ticks_seen;
+        worker->ticks_seen = ticks;
+    }
+    return all;
+}
+
 void Node::drain_and_stop() {
     State& state = *state_;
     if (std::exchange(state.stopped, true)) {

@@ -66,6 +66,10 @@ public:
     /// "127.0.0.1:8080", with the port that was taken.
     [[nodiscard]] const std::string& address() const noexcept;
 
+    /// Whether each thread has come to its timed work since the last call: what a watchdog wants to
+    /// know. Main thread.
+    [[nodiscard]] bool all_threads_moved();
+
     /// Lets everybody go, hands sessions over under grace, writes what is queued, and stops
     /// (DESIGN rule 33). Blocks for CoreConfig::drain_timeout at most.
     void drain_and_stop();

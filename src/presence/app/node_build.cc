@@ -172,12 +172,13 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
     worker.door->connect(*worker.server);
     gateway::Gateway* const gateway = worker.gateway.get();
     api::Api* const api = worker.api.get();
-    LatencyHistogram* const lag = &worker.loop_lag;
-    worker.loop->set_tick(PresenceService::kTick, [gateway, api, lag](const net::Loop::Tick& tick) {
-        lag->add(static_cast<std::uint64_t>(tick.late / 1us));
-        gateway->tick();
-        api->tick();
-    });
+    worker.loop->set_tick(PresenceService::kTick,
+                          [gateway, api, self = &worker](const net::Loop::Tick& tick) {
+                              self->loop_lag.add(static_cast<std::uint64_t>(tick.late / 1us));
+                              self->ticks.fetch_add(1, std::memory_order_relaxed);
+                              gateway->tick();
+                              api->tick();
+                          });
     worker.loop->add_batch_end([gateway] { gateway->flush(); });
 }
 

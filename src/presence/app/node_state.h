@@ -41,6 +41,8 @@ namespace presence::app {
 struct Worker {
     StoreTimes store_times;
     LatencyHistogram loop_lag;
+    std::atomic<std::uint64_t> ticks{0};  ///< How often it came to its timed work; others read it.
+    std::uint64_t ticks_seen = 0;         ///< By Node::all_threads_moved; main thread.
     std::unique_ptr<net::Loop> loop;
     SystemRandom random;
     Limits limits;  ///< This thread's copy, so that a reload needs no lock.

@@ -1,11 +1,14 @@
 #include "presence/app/serve.h"
 
+#include "presence/app/service_manager.h"
 #include "presence/base/log.h"
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <sys/resource.h>
 #include <thread>
@@ -56,6 +59,28 @@ void reload(Node& node, const ConfigSources& sources) {
     }
 }
 
+/// The next signal. Meanwhile the watchdog is told that the node lives, as long as it does.
+int next_signal(const sigset_t& signals, Node& node, const ServiceManager& manager) {
+    if (!manager.alive_every()) {
+        int signal = 0;
+        sigwait(&signals, &signal);
+        return signal;
+    }
+    constexpr std::int64_t kMillisInSecond = 1000;
+    constexpr std::int64_t kNanosInMilli = 1'000'000;
+    const std::int64_t every = manager.alive_every()->count();
+    const timespec pause{every / kMillisInSecond, every % kMillisInSecond * kNanosInMilli};
+    for (;;) {
+        const int signal = sigtimedwait(&signals, nullptr, &pause);
+        if (signal > 0) {
+            return signal;
+        }
+        if (errno == EAGAIN && node.all_threads_moved()) {
+            manager.alive();
+        }
+    }
+}
+
 }  // namespace
 
 int serve(const Config& config, const ConfigSources& sources) {
@@ -84,11 +109,14 @@ int serve(const Config& config, const ConfigSources& sources) {
     const bool tls = !config.node.tls_certificate.empty();
     fmt::print("ready http{}://{}\n", tls ? "s" : "", node.address());
     std::fflush(stdout);
+    const ServiceManager manager;
+    manager.ready(node.address());
     for (;;) {
-        int signal = 0;
-        sigwait(&signals, &signal);
+        const int signal = next_signal(signals, node, manager);
         if (signal == SIGHUP) {
+            manager.reloading();
             reload(node, sources);
+            manager.ready(node.address());
             continue;
         }
         log::info("draining", "signal {}", signal);
@@ -104,6 +132,8 @@ int serve(const Config& config, const ConfigSources& sources) {
         std::_Exit(1);
     });
     impatient.detach();
+    constexpr Millis kForLastWrites{10'000};
+    manager.stopping(config.node.core.drain_timeout + kForLastWrites);
     node.drain_and_stop();
     log::info("stopped", "everything that was queued is written");
     return 0;
