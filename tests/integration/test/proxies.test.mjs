@@ -85,6 +85,22 @@ for (const { name, start, here, readTimeout } of proxies) {
     } finally { await patient.dispose(); await hasty.dispose(); await server.dispose(); }
   });
 
+  test(`FO-099 ${name}: limits of one address go by the client, and nobody chooses whose`, { skip: !here }, async () => {
+    const limits = { 'limits.address_accepts_per_second': '1', 'limits.address_accepts_burst': '3' };
+    const server = await startServer({ set: { ...limits, 'proxies.trusted': '127.0.0.1,10.9.9.9' } });
+    const proxy = await start([server]);
+    // Straight to the node, as the proxy at 127.0.0.1 would speak: `hops` is what it adds last.
+    const come = async (hops) => attach(server, fresh(), { headers: { 'x-forwarded-for': hops } }).then(() => 101, (error) => error.status);
+    try {
+      assert.deepEqual([await come('192.0.2.1'), await come('8.8.8.8, 192.0.2.1'), await come('192.0.2.1:4711, 10.9.9.9')], [101, 101, 101]);
+      for (const hops of ['192.0.2.1', '192.0.2.99, 192.0.2.1', `${'x'.repeat(500)}, 192.0.2.1`]) assert.equal(await come(hops), 429, hops);
+      for (const hops of ['192.0.2.2', '[2001:db8::1]:55', 'garbage', '', ','.repeat(500)]) assert.equal(await come(hops), 101, hops);
+      // Through the real proxy the client is 127.0.0.2, whatever it writes: loopback is spared, 192.0.2.1 is not touched.
+      for (let i = 0; i < 8; ++i) await attach(proxy, fresh(), { ...insecure, localAddress: '127.0.0.2', headers: { 'x-forwarded-for': '192.0.2.1' } });
+      await until(async () => await come('192.0.2.1') === 101, 'the bucket of 192.0.2.1 to fill', 3000);
+    } finally { await proxy.dispose(); await server.dispose(); }
+  });
+
   test(`FO-082 ${name}: a rolling restart behind it shows nobody offline and refuses nobody`, { skip: !here }, async () => {
     const redis = await startRedis();
     const nodes = new Nodes({ 'store.url': redis.url, 'heartbeat.grace': '3s' });

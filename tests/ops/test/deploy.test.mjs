@@ -79,6 +79,7 @@ test('compose: what services name is there, and nodes take their variables', () 
     for (const [, host, redisPort] of hosts) assert.ok(services[host] && redisPort === '6379', host);
     assert.ok(Number.parseInt(service.stop_grace_period, 10) > seconds('drain.timeout'), name);
     assert.ok(service.ulimits.nofile > Number(defaults['limits.connections']), name);
+    assert.equal(service.environment.PRESENCED_PROXIES_TRUSTED, networks.inside.ipam.config[0].subnet);
   }
   for (const target of yaml('deploy/docker/prometheus.yml').scrape_configs[0].static_configs[0].targets) {
     assert.ok(services[target.split(':')[0]] && target.endsWith(`:${port}`), target);

@@ -67,7 +67,22 @@ test('systemd finds nothing wrong with its unit, and little that it may do', { s
   succeed('systemd-analyze', ['security', '--offline=true', '--threshold=20', `--root=${system}`, 'presenced.service']);
 });
 
-test('it starts from there, serves with its secrets, reloads, drains', { skip }, async () => {
+/** Tells what systemd would be told: one line a datagram. Node has no datagrams of that kind. */
+function listenAsSystemd(socket) {
+  const child = spawn('python3', ['-c', `
+import socket, sys
+heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+heard.bind(sys.argv[1])
+print("here", flush=True)
+while True:
+    print(heard.recv(4096).decode().replace("\\n", " "), flush=True)
+`, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.said = '';
+  child.stdout.on('data', (data) => { child.said += data; });
+  return child;
+}
+
+test('it starts from there, tells systemd so, serves with its secrets, reloads, drains', { skip }, async () => {
   const port = await freePort();
   const config = at('etc/presenced/presenced.toml');
   // The paths of the package are those of a whole system.
@@ -75,13 +90,14 @@ test('it starts from there, serves with its secrets, reloads, drains', { skip },
     .replace('127.0.0.1:8080', `127.0.0.1:${port}`));
   const program = at('usr/bin/presenced');
   succeed(program, ['check', '--config', config]);
-  const child = spawn(program, ['serve', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const socket = `${folder}/notify`;
+  const systemd = listenAsSystemd(socket);
+  await until(() => systemd.said.includes('here'), 'the socket');
+  const child = spawn(program, ['serve', '--config', config], { stdio: 'ignore', env: { ...process.env, NOTIFY_SOCKET: socket, WATCHDOG_USEC: '900000' } });
   const ended = new Promise((resolve) => { child.on('exit', (code, signal) => resolve({ code, signal })); });
-  let said = '';
-  for (const pipe of [child.stdout, child.stderr]) pipe.on('data', (data) => { said += data; });
-  const heard = (pattern) => until(() => pattern.exec(said), `${pattern}, heard ${said}`, 8000);
+  const heard = (pattern) => until(() => pattern.exec(systemd.said), `systemd to be told ${pattern}, heard ${systemd.said}`, 8000);
   try {
-    await heard(new RegExp(`^ready http://127.0.0.1:${port}$`, 'm'));
+    await heard(new RegExp(`^READY=1 STATUS=serving on 127.0.0.1:${port}$`, 'm'));
     const key = readFileSync(at('etc/presenced/api-key'), 'utf8').trim();
     const token = succeed(program, ['token', '--user', 'ada', '--secret', `file:${at('etc/presenced/jwt-secret')}`]).trim();
     const url = `http://127.0.0.1:${port}`;
@@ -89,12 +105,21 @@ test('it starts from there, serves with its secrets, reloads, drains', { skip },
     assert.equal((await ask('/v1/heartbeat', token, { method: 'POST', body: '{"deviceId":"a"}' })).status, 200);
     assert.equal((await (await ask('/v1/users/ada/presence', key)).json()).status, 'online');
     assert.equal((await ask('/v1/users/ada/presence', 'dev')).status, 401);
+    await heard(/WATCHDOG=1[^]*WATCHDOG=1/);
     child.kill('SIGHUP');
-    await heard(/ reloaded /);
+    await heard(/RELOADING=1\nREADY=1/);
+    // A process that stands still says nothing: systemd would end it.
+    child.kill('SIGSTOP');
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+    const before = systemd.said.length;
+    await new Promise((resolve) => { setTimeout(resolve, 1000); });
+    assert.equal(systemd.said.slice(before), '');
+    child.kill('SIGCONT');
     child.kill('SIGTERM');
+    await heard(/STOPPING=1 .*EXTEND_TIMEOUT_USEC=30000000/);
     assert.deepEqual(await ended, { code: 0, signal: null });
     assert.ok(existsSync(at('var/lib/presenced/presenced.db')));
-  } finally { child.kill('SIGKILL'); }
+  } finally { child.kill('SIGKILL'); systemd.kill(); }
 });
 
 test('removed it leaves secrets and data, purged it leaves nothing', { skip }, () => {
