@@ -222,9 +222,7 @@ void WatchDesk::give_up(const WatchRequest& request, const Wanted& wanted) {
             kept.push_back(request.users[i]);
         }
     }
-    if (!kept.empty()) {
-        look_again_later(request.connection, std::move(kept));
-    }
+    look_again_later(request.connection, std::move(kept));
 }
 
 Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
@@ -271,9 +269,7 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
             unread.push_back(one.user);
         }
     }
-    if (!unread.empty()) {
-        look_again_later(request.connection, std::move(unread));
-    }
+    look_again_later(request.connection, std::move(unread));
     co_return seen;
 }
 

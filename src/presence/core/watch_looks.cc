@@ -62,9 +62,7 @@ Task<Result<std::vector<Seen>>> WatchDesk::get(WatchRequest request) {
         take(ref, one);
         look_again_if_untold(request.connection, one);
     }
-    if (!again.empty()) {
-        look_again_later(request.connection, std::move(again));
-    }
+    look_again_later(request.connection, std::move(again));
     co_return seen;
 }
 
@@ -215,14 +213,12 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
         sink_of(connection)->deliver_seen(connection, news);
     }
     std::ranges::move(older, std::back_inserter(unread));
-    if (!unread.empty()) {
-        look_again_later(connection, std::move(unread));
-    }
+    look_again_later(connection, std::move(unread));
 }
 
 void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users) {
     const UserId* const viewer = viewer_of(connection);
-    if (viewer == nullptr) {
+    if (viewer == nullptr || users.empty()) {
         return;
     }
     const auto [waiting, first] = retries_.try_emplace(connection);
