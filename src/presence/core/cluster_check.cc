@@ -74,8 +74,13 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     }
     losses_healed_ = losses;
     asserted_ = std::move(incarnation);
-    // Only now, so that nobody here is shown what the store had before this node's word.
-    look_again_everywhere();
+    awaited_.erase(self_);
+    if (awaited_.empty()) {
+        // Only now, so that nobody here is shown what the store had before the nodes' word.
+        tell_threads(false, {});
+        look_again_everywhere();
+    }
+    schedule(Millis{0});  // The others wait to read that it is done.
     log::info("asserted", "{} users were stated to the store again", count);
 }
 

@@ -156,12 +156,14 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     if (first) {
         asserted_ = incarnation_;  // There is nothing to state yet.
     }
-    if (lost) {
+    if (lost || (was_away && !first)) {
         awaited_ = {lived.begin(), lived.end()};
         awaited_.insert(self_);
         // Who lives renews in that time; all are to agree 10 s after the store is back.
         awaited_until_ =
             parts_.clock.now() + parts_.config.cluster.lease - parts_.config.cluster.renew_every;
+        // What others posted before an outage says nothing of what they did during it.
+        awaited_since_ = lost ? WallTime{} : membership.reference_now;
     }
     learn_who_has_stated(membership);
     tell_threads(false, {});
@@ -188,7 +190,7 @@ void ClusterMember::learn_who_has_stated(const Membership& membership) {
         return;
     }
     for (const NodeFacts& node : membership.nodes) {
-        if (node.asserted == incarnation_) {
+        if (node.asserted == incarnation_ && node.renewed_at > awaited_since_) {
             awaited_.erase(node.node);
         } else if (node.alive) {
             awaited_.insert(node.node);
@@ -210,6 +212,9 @@ void ClusterMember::set_health(StoreHealth health) {
         return;
     }
     log::warning("store", "the session store is {}", wire_name(health));
+    if (health != StoreHealth::ok) {
+        asserted_.clear();  // What happens now is kept here, and is to be stated before it counts.
+    }
     tell_threads(false, {});
     parts_.on_health(health);
     parts_.scheduler.cancel(unknown_timer_);

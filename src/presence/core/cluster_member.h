@@ -134,9 +134,11 @@ private:
     std::uint64_t lost_all_ = 0;       ///< NodeView::lost_all.
     MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
-    /// After a loss: nodes that have not stated theirs yet, and until when they are waited for.
+    /// After a loss or an outage: nodes that have not stated theirs since, and until when they are
+    /// waited for.
     std::set<NodeId> awaited_;
     MonoTime awaited_until_;
+    WallTime awaited_since_;  ///< By the reference clock; what was posted before does not count.
     std::uint64_t failovers_ = 0;
     MonoTime lease_until_;
     MonoTime beat_at_;          ///< When the last renewal was begun.

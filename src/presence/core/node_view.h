@@ -22,7 +22,7 @@ struct NodeView {
     NodeId self;                           ///< None: alone, all records are this node's.
     MonoTime lease_until;  ///< Counted from before the renewal was sent (RULINGS 21).
     std::map<NodeId, Other> others;
-    /// False: the store lost its data, and not all nodes have stated theirs again.
+    /// False: the store lost its data or was away, and not all nodes have stated theirs since.
     bool all_stated = true;
     /// Times that the store may have lost what was written last, and the number of the one after
     /// which it had nothing left (0: none did that).
@@ -37,7 +37,7 @@ struct NodeView {
     /// Nothing that other nodes wrote can be read.
     [[nodiscard]] bool is_cut_off() const noexcept { return health == StoreHealth::down; }
 
-    /// Whether a user without a record is one who is not there.
+    /// Whether a user without a record, or offline by it, is one who is not there.
     [[nodiscard]] bool knows_all() const noexcept { return alone() || all_stated; }
 
     /// When `node` was last alive; empty: it still is, or it is not known, as it may just have

@@ -112,7 +112,10 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     }
     // Whom a viewer may not see is as one who never existed (RULINGS 2), so unreachable as well.
     const bool sees = seen.verdict.online() || seen.verdict.own();
-    seen.unreachable = (subject.cut_off || !nodes_.knows_all()) && (!seen.record || !sees) &&
+    const bool is_there =
+        seen.record && face_for(seen.record->presence, seen.verdict).status != Status::offline;
+    const bool may_be_elsewhere = subject.cut_off ? !seen.record : !is_there;
+    seen.unreachable = (subject.cut_off || !nodes_.knows_all()) && (may_be_elsewhere || !sees) &&
                        !seen.verdict.unread();
     const auto untouched = [](const ProfileAnswer& answer) {
         return answer.known && (!answer.profile || answer.profile->revision == 0);

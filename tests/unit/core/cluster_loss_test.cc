@@ -66,6 +66,42 @@ TEST(ClusterLoss, WhoGoesWhileTheStoreIsAwayIsGoneForAllOnceItIsBack) {
     EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
 }
 
+TEST(ClusterLoss, WhoCameElsewhereDuringAnOutageIsNotShownOfflineBeforeThatNodeHasSaidSo) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto before = cluster.connect(cluster.node(0), "ann");
+    cluster.bye(before);
+    cluster.run(2s);
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(13s);
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{unknown}));
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.pause(cluster.node(0));  // It finds its way back a moment after the other.
+    cluster.set_store(true);
+    cluster.run(2500ms);
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, unknown);
+    cluster.go_on(cluster.node(0));
+    cluster.run(8s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{unknown, online}));
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "nobody").status, offline);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+}
+
+TEST(ClusterLoss, ANodeThatNeverComesBackIsNotWaitedForLongerThanALeaseLessOneRenewal) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.set_store(false);
+    cluster.run(13s);
+    cluster.kill(cluster.node(0));
+    cluster.set_store(true);
+    const Millis wait = cluster.config.cluster.lease - cluster.config.cluster.renew_every;
+    cluster.run(wait - 500ms);
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "nobody").status, unknown);
+    cluster.run(2 * cluster.config.cluster.renew_every + 1s);
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "nobody").status, offline);
+}
+
 TEST(ClusterLoss, AGoodbyeWhoseCommitIsLostIsStatedByTheNextCheck) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");
