@@ -168,7 +168,8 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     learn_who_has_stated(membership);
     tell_threads(false, {});
     if (!first && (was_away || lapsed || must_assert_ || losses_healed_ < losses_)) {
-        assert_all(incarnation_);
+        // After what the threads were told: this one would go ahead of it.
+        parts_.scheduler.post([this] { assert_all(incarnation_); });
     }
     set_health(StoreHealth::ok);
     look_for_deaths(membership);

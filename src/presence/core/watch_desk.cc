@@ -136,6 +136,7 @@ void WatchDesk::flush() {
             }
             const Presence& presence = subject.news->presence;
             edge.dirty = false;
+            edge.unknown = false;
             edge.told = edge.verdict.own() ? presence.own_version : presence.shown_version;
             subjects.push_back(&subject);
             verdicts.push_back(edge.verdict);

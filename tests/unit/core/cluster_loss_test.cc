@@ -210,7 +210,7 @@ TEST(ClusterLoss, OneLossThatIsHeardOfInSeveralWaysRaisesOnce) {
     cluster.nodes.fail_over();  // Its partitions are found to be others, one after the other.
     cluster.run(3s);
     cluster.nodes.fail_over();
-    cluster.run(10s);
+    cluster.run(12s);
     EXPECT_EQ(cluster.node(0).member.counters().stores_lost, 3U);
     EXPECT_EQ(raised_by(cluster, "ann", told), rules::kIncarnationStep);
     cluster.nodes.fail_over();  // Another one.
