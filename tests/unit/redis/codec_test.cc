@@ -138,7 +138,9 @@ TEST(RedisCodec, ANewerFormatCannotBeReadAndIsNotTakenForNothing) {
 }
 
 TEST(RedisCodec, WhatWasCutNeverReadsAsSomethingElse) {
-    const std::string bytes = encode(full_record());
+    UserRecord record = full_record();
+    record.barred = nullptr;  // An older release left it out, so a record may end before it.
+    const std::string bytes = encode(record);
     for (std::size_t size = 1; size + 30 < bytes.size(); ++size) {
         EXPECT_FALSE(decode_record(std::string_view(bytes).substr(0, size))) << size;
     }
