@@ -43,6 +43,7 @@ describe('a device by HTTP that a back end threw out', () => {
       assert.equal((await call(kicker, 'DELETE', '/v1/heartbeat?deviceId=phone', { as: user })).status, 204);
     }
     assert.equal((await beat(b)).status, 200);
+    assert.equal((await call(a, 'DELETE', '/v1/heartbeat?deviceId=phone', { as: user })).status, 204);
   });
 });
 
