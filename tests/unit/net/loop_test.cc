@@ -161,7 +161,8 @@ TEST_F(LoopTest, TheTickComesAgainAndAgain) {
         }
     });
     run_for_at_most(5s);
-    EXPECT_EQ(ticks, 5);
+    EXPECT_GE(ticks, 5);
+    EXPECT_LE(ticks, 6);  // One more may have been due in the turn that was the last.
 }
 
 TEST_F(LoopTest, OneLateTickStandsForAllThatWereMissed) {
