@@ -100,6 +100,9 @@ private:
     [[nodiscard]] std::shared_ptr<Waiter> wait(std::size_t thread, Subscribed done);
     void answer(Waiter& waiter, Result<bool> result);
     void give_up(const std::shared_ptr<Waiter>& waiter);
+    /// Publishes once; `not_sent` is called where the store did not take it.
+    void try_send(std::string channel, std::string message, UniqueFunction<void()> not_sent);
+    /// The same for what this node then delivers by itself: `not_sent` finds who is here.
     void send(std::string channel, std::string message, UniqueFunction<void()> not_sent);
     /// Tells a node until one hears it, for the `tells`th time now.
     void tell_holder(NodeId holder, std::string message, unsigned tells);

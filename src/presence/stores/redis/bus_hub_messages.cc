@@ -11,18 +11,26 @@ using redis::Command;
 using redis::ProfileChanged;
 using redis::Reply;
 
-void RedisBus::Hub::send(std::string channel, std::string message,
-                         UniqueFunction<void()> not_sent) {
+void RedisBus::Hub::try_send(std::string channel, std::string message,
+                             UniqueFunction<void()> not_sent) {
     const std::uint16_t slot = redis::slot_of(channel);
     Command command{{"SPUBLISH", std::move(channel), std::move(message)}, slot, nullptr, false};
-    client_.execute(std::move(command), [self = shared_from_this(), local = std::move(not_sent)](
-                                            const Result<Reply>& answer) mutable {
-        if (!answer) {
-            ++self->counters.not_sent;
-            local();
-            self->flush();
-        }
-    });
+    client_.execute(std::move(command),
+                    [failed = std::move(not_sent)](const Result<Reply>& answer) mutable {
+                        if (!answer) {
+                            failed();
+                        }
+                    });
+}
+
+void RedisBus::Hub::send(std::string channel, std::string message,
+                         UniqueFunction<void()> not_sent) {
+    try_send(std::move(channel), std::move(message),
+             [self = shared_from_this(), local = std::move(not_sent)]() mutable {
+                 ++self->counters.not_sent;
+                 local();
+                 self->flush();
+             });
 }
 
 void RedisBus::Hub::publish(PresenceEventRef event, std::string message) {

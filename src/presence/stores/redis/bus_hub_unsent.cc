@@ -3,16 +3,13 @@
 // subscriptions are healed.
 
 #include "presence/stores/redis/bus_hub.h"
-#include "presence/stores/redis/slots.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace presence {
 
-using redis::Command;
 using redis::ProfileChanged;
-using redis::Reply;
 
 namespace {
 /// Everybody is to know of a change of rules within 2 s.
@@ -66,28 +63,12 @@ void RedisBus::Hub::send_unsent_soon() {
 void RedisBus::Hub::send_unsent() {
     for (auto& [user, revision] : std::exchange(unsent_profiles_, {})) {
         const ProfileChanged change{user, revision};
-        std::string channel = keys.partition_channel(keys.partition_of(user));
-        const std::uint16_t slot = redis::slot_of(channel);
-        Command command{
-            {"SPUBLISH", std::move(channel), redis::encode(change)}, slot, nullptr, false};
-        client_.execute(std::move(command),
-                        [self = shared_from_this(), change](const Result<Reply>& answer) {
-                            if (!answer) {
-                                self->keep_unsent(change);
-                            }
-                        });
+        try_send(keys.partition_channel(keys.partition_of(user)), redis::encode(change),
+                 [self = shared_from_this(), change] { self->keep_unsent(change); });
     }
     for (auto& [user, event] : std::exchange(unsent_events_, {})) {
-        std::string channel = keys.channel(user);
-        const std::uint16_t slot = redis::slot_of(channel);
-        Command command{
-            {"SPUBLISH", std::move(channel), redis::encode(*event)}, slot, nullptr, false};
-        client_.execute(std::move(command),
-                        [self = shared_from_this(), event](const Result<Reply>& answer) {
-                            if (!answer) {
-                                self->keep_unsent(event);
-                            }
-                        });
+        try_send(keys.channel(user), redis::encode(*event),
+                 [self = shared_from_this(), event] { self->keep_unsent(event); });
     }
 }
 
