@@ -3,10 +3,10 @@
 #include "redis_target.h"
 #include "scenarios.h"
 #include "targets.h"
+#include "wire.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -77,18 +77,6 @@ private:
     std::array<std::unique_ptr<LoadClient>, kNodes> people_;
     std::size_t size_ = 0;
 };
-
-/// The number behind `"count":`, or nothing.
-std::size_t count_in(std::string_view message) {
-    constexpr std::string_view kName = R"("count":)";
-    const std::size_t at = message.find(kName);
-    std::size_t count = 0;
-    if (at != std::string_view::npos) {
-        const char* const begin = message.data() + at + kName.size();
-        std::from_chars(begin, message.data() + message.size(), count);
-    }
-    return count;
-}
 
 struct Storm {
     double right_after_ms = 0;  ///< From the last answer to the last right count.

@@ -2,9 +2,9 @@
 #include "load_client.h"
 #include "scenarios.h"
 #include "targets.h"
+#include "wire.h"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 namespace presence::bench {
@@ -18,18 +18,6 @@ constexpr std::size_t kSmallRoom = 20;
 /// Of one connection; the server's limit is the same.
 constexpr std::size_t kSignalsEach = 5;
 constexpr std::size_t kSignalsASecond = 2'000;
-
-/// The number behind `"count":`, or nothing.
-std::size_t count_in(std::string_view message) {
-    constexpr std::string_view kName = R"("count":)";
-    const std::size_t at = message.find(kName);
-    std::size_t count = 0;
-    if (at != std::string_view::npos) {
-        const char* const begin = message.data() + at + kName.size();
-        std::from_chars(begin, message.data() + message.size(), count);
-    }
-    return count;
-}
 
 struct Storm {
     double right_after_ms = 0;   ///< From the last answer to the last right count.

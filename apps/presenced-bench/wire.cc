@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <ctime>
 
 namespace presence::bench {
@@ -100,6 +101,17 @@ std::string upgrade_request() {
            "Sec-WebSocket-Version: 13\r\n"
            "Sec-WebSocket-Protocol: presence.v1\r\n"
            "\r\n";
+}
+
+std::size_t count_in(std::string_view message) {
+    constexpr std::string_view kName = R"("count":)";
+    const std::size_t at = message.find(kName);
+    std::size_t count = 0;
+    if (at != std::string_view::npos) {
+        const char* const begin = message.data() + at + kName.size();
+        std::from_chars(begin, message.data() + message.size(), count);
+    }
+    return count;
 }
 
 std::string mint_token(std::string_view user, std::string_view secret) {

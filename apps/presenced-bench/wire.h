@@ -33,6 +33,9 @@ struct ServerFrame {
 /// @throws BenchFailure  A masked or fragmented frame, or one above 16 MiB.
 [[nodiscard]] ServerFrame first_frame(std::string_view bytes);
 
+/// The number behind `"count":` of a message about a room; 0: it has none.
+[[nodiscard]] std::size_t count_in(std::string_view message);
+
 /// The request that opens a connection.
 [[nodiscard]] std::string upgrade_request();
 
