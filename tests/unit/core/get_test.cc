@@ -24,15 +24,25 @@ std::vector<Told> get(World& world, const Client& viewer, std::vector<UserId> us
     return snapshot;
 }
 
-TEST(Get, WhatItGaveInTheMiddleOfAWindowIsCorrectedAfterIt) {
+/// Bob and Ann are here, and nothing has changed for long.
+struct Get : ::testing::Test {
+    Get() { world.run(2s); }
+
+    /// Bob watches, was told `busy`, and will be told no more before the window ends.
+    void open_a_window() {
+        world.watch(bob, {"ann"});
+        ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
+        world.run(150ms);
+        ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+    }
+
     World world;
     const Client bob = world.connect("bob");
     const Client ann = world.connect("ann");
-    world.run(2s);
-    world.watch(bob, {"ann"});
-    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
-    world.run(150ms);
-    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+};
+
+TEST_F(Get, WhatItGaveInTheMiddleOfAWindowIsCorrectedAfterIt) {
+    open_a_window();
     EXPECT_EQ(get(world, bob, {UserId("carl"), kAnn})[1].status, Status::away);
     world.run(100ms);
     ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
@@ -41,18 +51,10 @@ TEST(Get, WhatItGaveInTheMiddleOfAWindowIsCorrectedAfterIt) {
     // The end of the window equals what it began with, so only who was given the middle hears.
     EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::busy}));
     EXPECT_EQ(world.told(bob).back().version, world.look("bob", "ann").version);
-    (void)ann;
 }
 
-TEST(Get, AskedOftenInTheMiddleOfAWindowKeepsOneWaitAUser) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
-    world.watch(bob, {"ann"});
-    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
-    world.run(150ms);
-    ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
+TEST_F(Get, AskedOftenInTheMiddleOfAWindowKeepsOneWaitAUser) {
+    open_a_window();
     EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::away);
     const std::size_t waits = world.scheduler.pending();
     for (int i = 0; i < 50; ++i) {
@@ -62,14 +64,9 @@ TEST(Get, AskedOftenInTheMiddleOfAWindowKeepsOneWaitAUser) {
     ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
     world.run(2s);
     EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::busy}));
-    (void)ann;
 }
 
-TEST(Get, AskedOftenWhileTheDatabaseIsAwayKeepsOneRetryAConnection) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
+TEST_F(Get, AskedOftenWhileTheDatabaseIsAwayKeepsOneRetryAConnection) {
     world.disk->profiles.faults().set_unavailable(true);
     world.watch(bob, {"carl", "dora"});
     world.run(100ms);
@@ -83,14 +80,9 @@ TEST(Get, AskedOftenWhileTheDatabaseIsAwayKeepsOneRetryAConnection) {
     world.run(2s);
     EXPECT_EQ(statuses(world.told(bob), "carl"), Statuses{Status::offline});
     EXPECT_EQ(statuses(world.told(bob), "dora"), Statuses{Status::offline});
-    (void)ann;
 }
 
-TEST(Get, WhatItGaveIsNotToldAgain) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
+TEST_F(Get, WhatItGaveIsNotToldAgain) {
     world.watch(bob, {"ann"});
     ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::busy));
     ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::away));
@@ -99,14 +91,9 @@ TEST(Get, WhatItGaveIsNotToldAgain) {
     EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::busy});
     ASSERT_TRUE(world.declare(kAnn, DeclaredStatus::dnd));
     EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::dnd}));
-    (void)ann;
 }
 
-TEST(Get, WatchesNobody) {
-    World world;
-    const Client bob = world.connect("bob");
-    const Client ann = world.connect("ann");
-    world.run(2s);
+TEST_F(Get, WatchesNobody) {
     EXPECT_EQ(get(world, bob, {kAnn})[0].status, Status::online);
     EXPECT_EQ(world.shard().watches.watch_count(bob->connection.slot), 0U);
     world.bye(ann);

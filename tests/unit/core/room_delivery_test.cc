@@ -1,7 +1,7 @@
 // Rooms: what goes out when, to slow readers, in storms and over limits; signals (DESIGN rules 21,
 // 28 and 29).
 
-#include "unit/core/world.h"
+#include "unit/core/rooms.h"
 
 #include <gmock/gmock.h>
 
@@ -11,20 +11,12 @@ namespace {
 using testing::Client;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::kQuiet;
+using testing::kSoon;
+using testing::threads;
 using testing::ToldRoom;
 using testing::World;
 using testing::WorldOptions;
-
-/// A window of the keeper and one of the viewers after it.
-constexpr Millis kSoon{200};
-/// So long that nothing is merged with what was told before.
-constexpr Millis kQuiet{2'000};
-
-WorldOptions threads(std::size_t count) {
-    WorldOptions options;
-    options.threads = count;
-    return options;
-}
 
 TEST(Rooms, SlowReadersGetAWholeRoomInThePlaceOfWhatTheyMissed) {
     World world;

@@ -1,6 +1,6 @@
 // Rooms: members listed live, each viewer's list by what it may see (DESIGN rules 26 and 28).
 
-#include "unit/core/world.h"
+#include "unit/core/rooms.h"
 
 #include <gmock/gmock.h>
 
@@ -10,20 +10,12 @@ namespace {
 using testing::Client;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::kQuiet;
+using testing::kSoon;
+using testing::threads;
 using testing::ToldRoom;
 using testing::World;
 using testing::WorldOptions;
-
-/// A window of the keeper and one of the viewers after it.
-constexpr Millis kSoon{200};
-/// So long that nothing is merged with what was told before.
-constexpr Millis kQuiet{2'000};
-
-WorldOptions threads(std::size_t count) {
-    WorldOptions options;
-    options.threads = count;
-    return options;
-}
 
 TEST(Rooms, TheAnswerListsAllMembersAtOnceAndOthersHearOfTheJoin) {
     for (const std::size_t count : {1U, 3U}) {
