@@ -75,7 +75,7 @@ void LoadClient::open_one() {
     if (socket < 0) {
         fail_system("socket");
     }
-    connections_.push_back({socket, Stage::upgrading, {}});
+    connections_.emplace_back().socket = socket;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port_);
@@ -141,6 +141,10 @@ void LoadClient::read(std::size_t index) {
     if (size < 0 && errno == EAGAIN) {
         return;
     }
+    if (size <= 0 && connection.silent) {
+        ::epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);
+        return;
+    }
     if (size <= 0) {
         fail("connection {} ({}) was lost: {}", index, user(index),
              size == 0 ? "closed by the server" : std::strerror(errno));
@@ -177,11 +181,16 @@ std::size_t LoadClient::take_frames(std::size_t index, std::string_view bytes) {
                 take_text(index, frame.payload);
                 break;
             case Opcode::ping:
-                send(index, client_frame(Opcode::pong, frame.payload));
+                if (!connections_[index].silent) {
+                    send(index, client_frame(Opcode::pong, frame.payload));
+                }
                 break;
             case Opcode::pong:
                 break;
             default:
+                if (connections_[index].silent) {
+                    break;
+                }
                 fail("connection {} ({}) was closed: {}", index, user(index),
                      close_text(frame.payload));
         }
@@ -197,8 +206,9 @@ std::size_t LoadClient::take_upgrade(std::size_t index, std::string_view bytes) 
         fail("the server refused the upgrade: {}", bytes.substr(0, bytes.find("\r\n")));
     }
     connections_[index].stage = Stage::welcoming;
-    send_text(index,
-              fmt::format(R"({{"type":"hello","token":"{}"}})", mint_token(user(index), kSecret)));
+    const std::string fields = hello_fields_ ? hello_fields_(index) : std::string();
+    send_text(index, fmt::format(R"({{"type":"hello","token":"{}"{}}})",
+                                 mint_token(user(index), kSecret), fields));
     return end + 4;
 }
 
@@ -215,6 +225,9 @@ void LoadClient::take_text(std::size_t index, std::string_view message) {
     }
     connection.stage = Stage::ready;
     --signing_in_;
+    if (on_welcome_) {
+        on_welcome_(index, message);
+    }
 }
 
 PacedLoad send_paced(LoadClient& client, std::string_view frame, double per_second,

@@ -26,6 +26,12 @@ public:
     LoadClient& operator=(const LoadClient&) = delete;
 
     void on_message(OnMessage handler) { on_message_ = std::move(handler); }
+    /// The same for `welcome`.
+    void on_welcome(OnMessage handler) { on_welcome_ = std::move(handler); }
+    /// Before connections are opened: further fields of each one's hello, `,"name":value`.
+    void set_hello_fields(std::function<std::string(std::size_t connection)> fields) {
+        hello_fields_ = std::move(fields);
+    }
 
     /// Opens connections up to `count` and signs them in, 32 at a time.
     void grow_to(std::size_t count);
@@ -34,6 +40,10 @@ public:
     void send(std::size_t connection, std::string_view bytes);
     /// Sends one text message.
     void send_text(std::size_t connection, std::string_view message);
+
+    /// From now on the connection sends nothing more, not even an answer to a Ping, and the server
+    /// may close it.
+    void fall_silent(std::size_t connection) { connections_[connection].silent = true; }
 
     /// Waits up to `timeout` for anything, then handles what has come.
     void poll(std::chrono::milliseconds timeout);
@@ -50,6 +60,7 @@ private:
     struct Connection {
         int socket = -1;
         Stage stage = Stage::upgrading;
+        bool silent = false;
         std::string pending;  ///< The beginning of a frame or answer that is not whole yet.
     };
 
@@ -63,6 +74,8 @@ private:
     std::uint16_t port_;
     std::string user_prefix_;
     OnMessage on_message_;
+    OnMessage on_welcome_;
+    std::function<std::string(std::size_t)> hello_fields_;
     int epoll_ = -1;
     std::size_t signing_in_ = 0;
     std::vector<Connection> connections_;

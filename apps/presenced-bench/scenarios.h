@@ -20,6 +20,12 @@ namespace presence::bench {
 /// Time and CPU to get the presence of 100 users.
 [[nodiscard]] Report run_snapshot(const Options& options);
 
+/// CPU per whole reconnect: accept, upgrade, token, resume, 40 watches and their snapshot.
+[[nodiscard]] Report run_reconnect(const Options& options);
+
+/// How long after its ttl a session that fell silent is offline to a watcher.
+[[nodiscard]] Report run_silent_death(const Options& options);
+
 /// A storm of joins into one room of 15,000, and signals in small rooms.
 [[nodiscard]] Report run_room(const Options& options);
 
@@ -42,11 +48,14 @@ struct Scenario {
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 9> kScenarios{{
+inline constexpr std::array<Scenario, 11> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
     {"snapshot", "time to get 100 presences", run_snapshot},
+    {"reconnect", "CPU per reconnect: resume, 40 watches, snapshot", run_reconnect},
+    {"silent-death", "time from the ttl of a silent session until a watcher knows",
+     run_silent_death},
     {"room", "a room of 15,000: joins, counts, memory; 2,000 signals a second", run_room},
     {"store", "Redis commands per heartbeat, Redis memory per user; one node", run_store},
     {"propagate", "change to watcher across two nodes, beside a Redis ping", run_propagate},
