@@ -3,7 +3,7 @@
 #
 #   tools/node.sh ready          exit 0 if node is new enough; else says what to do and exits 3
 #   tools/node.sh install        makes node ready, then runs `npm ci` where the lock file is newer
-#   tools/node.sh folders        the folders that have a lock file
+#   tools/node.sh folders        the folders that have a lock file, but for bench/: servers to measure
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/build/node/node_modules/node/bin:$PATH
@@ -18,7 +18,7 @@ node_major() {
 }
 
 folders() {
-    find . -name package-lock.json -not -path '*/node_modules/*' -not -path './build/*' \
+    find . -name package-lock.json -not -path '*/node_modules/*' -not -path './build/*' -not -path './bench/*' \
         -printf '%h\n' | sed 's|^\./||' | sort
 }
 

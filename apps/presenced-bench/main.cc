@@ -23,8 +23,9 @@ void raise_file_limit() {
     ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-std::string binary_beside_this() {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "presenced";
+/// Of this program: `build/PRESET/bin` in the sources.
+std::filesystem::path own_folder() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
 /// For checking that all still works, not for figures: seconds instead of a minute.
@@ -48,7 +49,7 @@ std::vector<std::string> scenario_names() {
 
 void list_scenarios() {
     for (const Scenario& scenario : kScenarios) {
-        fmt::print("{:<10} {}\n", scenario.name, scenario.summary);
+        fmt::print("{:<12} {}\n", scenario.name, scenario.summary);
     }
 }
 
@@ -101,7 +102,8 @@ int run(int argc, char** argv) {
         "presenced-bench: what presenced costs, beside a bare loop that only makes the system "
         "calls.\nExit: 0 measured, 1 a bar is not kept (--strict), 2 something went wrong"};
     Options options;
-    options.server_binary = binary_beside_this();
+    options.server_binary = own_folder() / "presenced";
+    options.peers_folder = (own_folder() / "../../../bench/peers").lexically_normal();
     std::vector<std::string> names;
     bool json = false;
     bool strict = false;
@@ -116,6 +118,8 @@ int run(int argc, char** argv) {
             return known;
         }()));
     app.add_option("--bin", options.server_binary, "The server")->capture_default_str();
+    app.add_option("--peers", options.peers_folder, "Other servers, of `peers`")
+        ->capture_default_str();
     app.add_option("--set", options.server_sets, "key=value for the server")
         ->allow_extra_args(false);
     app.add_option("--rounds", options.rounds, "Rounds")->check(CLI::Range(1, 100));
@@ -154,6 +158,7 @@ int run(int argc, char** argv) {
     }
     if (std::ranges::find(names, "all") != names.end()) {
         names = scenario_names();
+        std::erase(names, "peers");  // Needs more than this project's own programs.
     }
     return run_scenarios(names, options, json, strict);
 }

@@ -11,6 +11,7 @@ namespace presence::bench {
 /// What the command line says. Defaults keep a scenario within 60 s.
 struct Options {
     std::string server_binary;                ///< Path of `presenced`.
+    std::string peers_folder;                 ///< `bench/peers` of the sources.
     std::vector<std::string> server_sets;     ///< Further key=value for the server, the last wins.
     int server_core = 0;                      ///< Core of the server and of the bare loop.
     int load_core = 1;                        ///< Core of this process, which makes the load.

@@ -2,6 +2,7 @@
 #include "load_client.h"
 #include "scenarios.h"
 #include "targets.h"
+#include "wire.h"
 
 #include <memory>
 #include <utility>
@@ -15,17 +16,6 @@ using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kSubjects = 40;
-
-/// The value of a text field that needs no unescaping.
-std::string text_of(std::string_view message, std::string_view field) {
-    const std::string name = fmt::format(R"("{}":")", field);
-    const std::size_t at = message.find(name);
-    if (at == std::string_view::npos) {
-        fail("no {} in {}", field, message);
-    }
-    const std::string_view rest = message.substr(at + name.size());
-    return std::string(rest.substr(0, rest.find('"')));
-}
 
 /// Devices that all lose their connection and come back, again and again.
 class Returners {
@@ -78,12 +68,7 @@ private:
         if (!resumes_) {
             return;
         }
-        std::size_t online = 0;
-        constexpr std::string_view kOnline = R"("status":"online")";
-        for (std::size_t at = message.find(kOnline); at != std::string_view::npos;
-             at = message.find(kOnline, at + 1)) {
-            ++online;
-        }
+        const std::size_t online = count_of(message, R"("status":"online")");
         if (online != kSubjects) {
             fail("a snapshot shows {} of {} online: {}", online, kSubjects, message.substr(0, 500));
         }
@@ -120,11 +105,8 @@ Report run_reconnect(const Options& options) {
     const Target server = Target::presenced(options);
     LoadClient subjects(server.port(), "s");
     subjects.grow_to(kSubjects);
-    std::string users;
-    for (std::size_t at = 0; at < kSubjects; ++at) {
-        users += fmt::format(R"({}"{}")", at == 0 ? "" : ",", subjects.user(at));
-    }
-    const std::string call = fmt::format(R"({{"type":"watch","users":[{}]}})", users);
+    const std::string call =
+        fmt::format(R"({{"type":"watch","users":[{}]}})", subjects.user_list(0, kSubjects));
     Returners ours(server.port(), count, call, true);
     ours.reconnect();
 

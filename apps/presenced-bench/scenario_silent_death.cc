@@ -75,12 +75,10 @@ private:
             answers += message.find(R"("type":"snapshot")") == std::string_view::npos ? 0U : 1U;
         });
         for (std::size_t at = 0; at < watchers_.size(); ++at) {
-            std::string users;
-            const std::size_t end = std::min(people_.size(), (at + 1) * kWatchedEach);
-            for (std::size_t one = at * kWatchedEach; one < end; ++one) {
-                users += fmt::format(R"({}"{}")", users.empty() ? "" : ",", people_.user(one));
-            }
-            watchers_.send_text(at, fmt::format(R"({{"type":"watch","users":[{}]}})", users));
+            const std::size_t first = at * kWatchedEach;
+            const std::size_t count = std::min(kWatchedEach, people_.size() - first);
+            watchers_.send_text(at, fmt::format(R"({{"type":"watch","users":[{}]}})",
+                                                people_.user_list(first, count)));
         }
         watchers_.poll_until([&] { return answers == watchers_.size(); }, "snapshots");
         watchers_.on_message([this](std::size_t, std::string_view message) { hear(message); });

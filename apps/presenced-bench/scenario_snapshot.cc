@@ -2,6 +2,7 @@
 #include "load_client.h"
 #include "scenarios.h"
 #include "targets.h"
+#include "wire.h"
 
 namespace presence::bench {
 
@@ -55,12 +56,7 @@ void check_answer(LoadClient& viewer, const std::string& call) {
     viewer.on_message([&](std::size_t, std::string_view message) { answer = message; });
     viewer.send_text(0, call);
     viewer.poll_until([&] { return !answer.empty(); }, "a snapshot");
-    std::size_t online = 0;
-    constexpr std::string_view kOnline = R"("status":"online")";
-    for (std::size_t at = answer.find(kOnline); at != std::string::npos;
-         at = answer.find(kOnline, at + 1)) {
-        ++online;
-    }
+    const std::size_t online = count_of(answer, R"("status":"online")");
     if (online != kUsers) {
         fail("a snapshot of {} online users shows {} online: {}", kUsers, online,
              answer.substr(0, 500));

@@ -39,8 +39,14 @@ namespace presence::bench {
 /// Both for three nodes on a Redis Cluster of three masters with a replica each.
 [[nodiscard]] Report run_cluster(const Options& options);
 
+/// A node with 5,000 sessions is killed: what watchers are told, when, and what the store is asked.
+[[nodiscard]] Report run_node_death(const Options& options);
+
 /// A storm of joins into one room over three nodes: when the count is right, and what watchers get.
 [[nodiscard]] Report run_nodes(const Options& options);
+
+/// What presenced costs beside other servers under the same load. Needs their packages.
+[[nodiscard]] Report run_peers(const Options& options);
 
 struct Scenario {
     std::string_view name;
@@ -48,7 +54,7 @@ struct Scenario {
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 11> kScenarios{{
+inline constexpr std::array<Scenario, 13> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
@@ -61,6 +67,9 @@ inline constexpr std::array<Scenario, 11> kScenarios{{
     {"propagate", "change to watcher across two nodes, beside a Redis ping", run_propagate},
     {"nodes", "10,000 join one room on three nodes, 200 and 400 look on", run_nodes},
     {"cluster", "both of three nodes, 15,000 sessions in all, on a Redis Cluster", run_cluster},
+    {"node-death", "one of three nodes killed with 5,000 sessions, half come back elsewhere",
+     run_node_death},
+    {"peers", "beside ws, uWebSockets and Mosquitto; not in `all`", run_peers},
 }};
 
 }  // namespace presence::bench

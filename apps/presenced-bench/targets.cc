@@ -86,6 +86,23 @@ Target Target::bare(const Options& options, const BareOptions& bare) {
     return {"the bare loop", std::move(folder), std::move(child)};
 }
 
+Target Target::peer(const Options& options, const std::string& program) {
+    const std::filesystem::path folder = options.peers_folder;
+    if (!std::filesystem::exists(folder / "node_modules")) {
+        fail("the packages of {} are not installed: ./dev bench peers does it", folder.string());
+    }
+    auto scratch = std::make_unique<TemporaryFolder>();
+    std::vector<std::string> arguments{"/usr/bin/env"};
+    if (program.ends_with(".mjs")) {
+        arguments.emplace_back("node");
+    }
+    arguments.push_back(folder / program);
+    arguments.push_back(scratch->path());
+    auto child = std::make_unique<ChildProcess>(arguments, options.server_core,
+                                                scratch->path() + "/stderr.log");
+    return {program, std::move(scratch), std::move(child)};
+}
+
 OnLoadCore::OnLoadCore(const Target& target, const Options& options)
     : process_(target.process()), home_core_(options.server_core) {
     schedule_threads(process_, options.load_core, SCHED_BATCH);

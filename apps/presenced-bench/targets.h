@@ -24,6 +24,9 @@ public:
     /// Starts the bare loop.
     [[nodiscard]] static Target bare(const Options& options, const BareOptions& bare);
 
+    /// Starts a server of `bench/peers/` by its program, `PEER.mjs` or `PEER.sh`.
+    [[nodiscard]] static Target peer(const Options& options, const std::string& program);
+
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
     [[nodiscard]] pid_t process() const noexcept { return child_->id(); }

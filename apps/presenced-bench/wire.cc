@@ -103,6 +103,25 @@ std::string upgrade_request() {
            "\r\n";
 }
 
+std::string text_of(std::string_view message, std::string_view field) {
+    const std::string name = fmt::format(R"("{}":")", field);
+    const std::size_t at = message.find(name);
+    if (at == std::string_view::npos) {
+        fail("no {} in {}", field, message);
+    }
+    const std::string_view rest = message.substr(at + name.size());
+    return std::string(rest.substr(0, rest.find('"')));
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string_view::npos;
+         at = text.find(part, at + part.size())) {
+        ++count;
+    }
+    return count;
+}
+
 std::size_t count_in(std::string_view message) {
     constexpr std::string_view kName = R"("count":)";
     const std::size_t at = message.find(kName);

@@ -33,6 +33,12 @@ struct ServerFrame {
 /// @throws BenchFailure  A masked or fragmented frame, or one above 16 MiB.
 [[nodiscard]] ServerFrame first_frame(std::string_view bytes);
 
+/// The value of a text field that needs no unescaping. @throws BenchFailure  There is none.
+[[nodiscard]] std::string text_of(std::string_view message, std::string_view field);
+
+/// How often `part` stands in `text`.
+[[nodiscard]] std::size_t count_of(std::string_view text, std::string_view part);
+
 /// The number behind `"count":` of a message about a room; 0: it has none.
 [[nodiscard]] std::size_t count_in(std::string_view message);
 
