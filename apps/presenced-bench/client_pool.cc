@@ -32,12 +32,23 @@ ClientPool::ClientPool(std::uint16_t port, std::string user_prefix)
       buffer_(256 * 1024) {}
 
 ClientPool::~ClientPool() {
-    const linger reset{1, 0};
     for (const Connection& connection : connections_) {
-        ::setsockopt(connection.socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-        ::close(connection.socket);
+        reset(connection.socket);
     }
     ::close(epoll_);
+}
+
+void ClientPool::reset(int socket) {
+    const linger at_once{1, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(socket);
+}
+
+void ClientPool::reopen(std::size_t connection) {
+    reset(connections_[connection].socket);
+    signing_in_ -= connections_[connection].signed_in ? 0U : 1U;
+    connections_[connection] = {};
+    open(connection);
 }
 
 std::string ClientPool::user(std::size_t connection) const {
@@ -58,7 +69,8 @@ void ClientPool::grow_to(std::size_t count) {
     std::size_t last_done = before;
     while (connections_.size() < count || signing_in_ > 0) {
         while (connections_.size() < count && signing_in_ < kSignInsAtOnce) {
-            open_one();
+            connections_.emplace_back();
+            open(connections_.size() - 1);
         }
         poll(100ms);
         if (connections_.size() - signing_in_ > last_done) {
@@ -70,12 +82,12 @@ void ClientPool::grow_to(std::size_t count) {
     }
 }
 
-void ClientPool::open_one() {
+void ClientPool::open(std::size_t index) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket < 0) {
         fail_system("socket");
     }
-    connections_.emplace_back().socket = socket;
+    connections_[index].socket = socket;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port_);
@@ -87,12 +99,12 @@ void ClientPool::open_one() {
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.u64 = connections_.size() - 1;
+    event.data.u64 = index;
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0) {
         fail_system("epoll_ctl");
     }
     ++signing_in_;
-    begin(connections_.size() - 1);
+    begin(index);
 }
 
 void ClientPool::send(std::size_t connection, std::string_view bytes) {

@@ -30,6 +30,9 @@ public:
     /// Opens connections up to `count` and signs them in, 32 at a time.
     void grow_to(std::size_t count);
 
+    /// Resets a connection and opens it anew, as the same user. It is not awaited.
+    void reopen(std::size_t connection);
+
     /// Sends bytes that the socket must take at once.
     void send(std::size_t connection, std::string_view bytes);
 
@@ -44,6 +47,9 @@ public:
                     std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
     [[nodiscard]] std::size_t size() const noexcept { return connections_.size(); }
+    [[nodiscard]] bool is_signed_in(std::size_t connection) const {
+        return connections_[connection].signed_in;
+    }
     /// Connection i signs in as user `<prefix><i>`.
     [[nodiscard]] std::string user(std::size_t connection) const;
     /// The names of `count` of them from `first` on, as JSON has them in an array.
@@ -57,9 +63,6 @@ protected:
 
     /// The server has let the connection in.
     void set_signed_in(std::size_t connection);
-    [[nodiscard]] bool is_signed_in(std::size_t connection) const {
-        return connections_[connection].signed_in;
-    }
     [[nodiscard]] bool is_silent(std::size_t connection) const {
         return connections_[connection].silent;
     }
@@ -77,7 +80,9 @@ private:
         std::string pending;  ///< The beginning of something that is not whole yet.
     };
 
-    void open_one();
+    /// Connects a socket and says the first words.
+    void open(std::size_t index);
+    static void reset(int socket);
     void read(std::size_t index);
 
     std::uint16_t port_;

@@ -3,6 +3,7 @@
 #include "failure.h"
 #include "wire.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace presence::bench {
@@ -30,7 +31,8 @@ void LoadClient::send_text(std::size_t connection, std::string_view message) {
 }
 
 void LoadClient::begin(std::size_t connection) {
-    upgraded_.push_back(false);
+    upgraded_.resize(std::max(upgraded_.size(), connection + 1));
+    upgraded_[connection] = false;
     send(connection, upgrade_request());
 }
 

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <netinet/in.h>
@@ -179,6 +180,12 @@ double RedisTarget::data_bytes() const {
         }
     }
     return bytes;
+}
+
+void RedisTarget::pause(bool stopped) const {
+    for (const auto& child : children_) {
+        ::kill(child->id(), stopped ? SIGSTOP : SIGCONT);
+    }
 }
 
 void RedisTarget::write_pairs(const std::vector<std::string>& users) const {

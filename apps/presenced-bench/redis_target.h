@@ -30,6 +30,9 @@ public:
     /// Memory of what all masters hold, without the buffers of connections and replicas.
     [[nodiscard]] double data_bytes() const;
 
+    /// Stops all servers, or lets them go on: they answer nobody meanwhile.
+    void pause(bool stopped) const;
+
     /// Writes what the usual scheme has for each user: `SET presence:USER GATEWAY EX` and `ZADD`.
     void write_pairs(const std::vector<std::string>& users) const;
     void empty() const;

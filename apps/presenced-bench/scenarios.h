@@ -45,6 +45,10 @@ namespace presence::bench {
 /// A storm of joins into one room over three nodes: when the count is right, and what watchers get.
 [[nodiscard]] Report run_nodes(const Options& options);
 
+/// All that people do, and faults, for as long as a phase is; then everybody leaves. Fails if
+/// anything is left.
+[[nodiscard]] Report run_soak(const Options& options);
+
 /// What presenced costs beside other servers under the same load. Needs their packages.
 [[nodiscard]] Report run_peers(const Options& options);
 
@@ -54,7 +58,7 @@ struct Scenario {
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 13> kScenarios{{
+inline constexpr std::array<Scenario, 14> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
@@ -69,6 +73,8 @@ inline constexpr std::array<Scenario, 13> kScenarios{{
     {"cluster", "both of three nodes, 15,000 sessions in all, on a Redis Cluster", run_cluster},
     {"node-death", "one of three nodes killed with 5,000 sessions, half come back elsewhere",
      run_node_death},
+    {"soak", "everything at once on one node and on three, with faults: what is left at the end",
+     run_soak},
     {"peers", "beside ws, uWebSockets and Mosquitto; not in `all`", run_peers},
 }};
 
