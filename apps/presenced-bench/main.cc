@@ -123,7 +123,7 @@ int run(int argc, char** argv) {
     app.add_option("--set", options.server_sets, "key=value for the server")
         ->allow_extra_args(false);
     app.add_option("--rounds", options.rounds, "Rounds")->check(CLI::Range(1, 100));
-    app.add_option("--phase-ms", phase_ms, "Length of a phase")->check(CLI::Range(100, 600'000));
+    app.add_option("--phase-ms", phase_ms, "Length of a phase")->check(CLI::Range(100, 7'200'000));
     app.add_option("--connections", connections, "Connections, instead of the scenario's own")
         ->check(CLI::Range(1, 19'000));
     app.add_option("--rate", options.beats_per_second, "Heartbeats a second, over all connections")

@@ -34,7 +34,7 @@ constexpr std::size_t kMoves = 2;
 constexpr auto kFaultEvery = 60s;
 constexpr auto kFaultLasts = 3s;
 /// By then graces are over and all that was owed is written.
-constexpr auto kCalm = 15s;
+constexpr auto kCalm = 30s;
 
 /// What must be nothing when nobody is there.
 constexpr std::array kGauges{
@@ -94,29 +94,16 @@ public:
                 }
             }
         }
-        poll_for(kCalm);
-        people_.clear();
         const auto give_up = SteadyClock::now() + kCalm;
-        while (left() > 0 && SteadyClock::now() < give_up) {
-            std::this_thread::sleep_for(500ms);
+        while (!left().empty() && SteadyClock::now() < give_up) {
+            poll_for(500ms);
+        }
+        people_.clear();
+        if (const std::string what = left(); !what.empty()) {
+            fail("everybody has gone, and there is left:{}", what);
         }
     }
 
-    /// Sum of all that should be nothing now.
-    [[nodiscard]] double left() const {
-        double left = 0;
-        for (const Target& node : nodes_) {
-            const std::map<std::string, double> metrics = scrape(node.port());
-            for (const char* const gauge : kGauges) {
-                const double value = total_of(metrics, gauge);
-                if (value > 0) {
-                    say_progress(fmt::format("{}: {}", gauge, value));
-                }
-                left += value;
-            }
-        }
-        return left;
-    }
     [[nodiscard]] double files_left() const {
         double files = -files_before_;
         for (const Target& node : nodes_) {
@@ -130,6 +117,20 @@ public:
     [[nodiscard]] double done() const { return static_cast<double>(done_); }
 
 private:
+    /// What should be nothing when nobody is there, and is not.
+    [[nodiscard]] std::string left() const {
+        std::string left;
+        for (const Target& node : nodes_) {
+            const std::map<std::string, double> metrics = scrape(node.port());
+            for (const char* const gauge : kGauges) {
+                if (const double value = total_of(metrics, gauge); value > 0) {
+                    left += fmt::format(" {} {}", gauge, value);
+                }
+            }
+        }
+        return left;
+    }
+
     void listen(std::size_t node) {
         LoadClient& clients = *people_[node];
         resume_.emplace_back();
@@ -302,15 +303,10 @@ void soak(const Options& options, std::size_t nodes, Report& report) {
                                   .bar_on = bar ? BarOn::value : BarOn::nothing,
                                   .bar = bar.value_or(0)});
     };
-    const double left = town.left();
-    if (left > 0) {
-        fail("{} entries are left when everybody has gone", left);
-    }
     add("things_done", "", town.done(), {});
     add("memory_at_end", "MB", town.memory_at_end() / 1e6, {});
     // What a heap that has found its size still moves.
     add("memory_growth_share", "", town.memory_growth() / town.memory_at_end(), 0.05);
-    add("left_in_gauges", "", left, 0);
     add("files_left", "", town.files_left(), 8);
 }
 
