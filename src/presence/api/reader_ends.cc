@@ -13,6 +13,8 @@ namespace {
 
 /// After a drain: sooner would only knock at a door that is still closed.
 constexpr Millis kLeastAfterDrain{100};
+/// A profile that could not be read is asked for again after that long.
+constexpr Millis kRetry{1000};
 
 }  // namespace
 
@@ -136,7 +138,15 @@ void Readers::on_profile_changed(const UserId& user) {
 
 Detached Readers::end_revoked(UserId user) {
     ProfileAnswer answer = co_await parts_.shard.cache.get(user);
-    if (!answer.known || !answer.profile || !answer.profile->revoked_before) {
+    if (!answer.known) {
+        parts_.shard.scheduler.after(kRetry, [this, user] {
+            if (!readers_of(user).empty()) {
+                end_revoked(user);
+            }
+        });
+        co_return;
+    }
+    if (!answer.profile || !answer.profile->revoked_before) {
         co_return;
     }
     for (const SlotId id : readers_of(user)) {

@@ -15,6 +15,12 @@ Result<std::shared_ptr<net::TlsContext>> load_tls(const NodeConfig& config) {
 }  // namespace
 
 Result<bool> Node::State::bring_back() {
+    if (cluster && config.postgres_url.empty()) {
+        log::warning(
+            "database_not_shared",
+            "store.url may be shared by nodes, and database.url cannot: with a second node "
+            "neither would know the rules that were set through the other");
+    }
     if (cluster) {
         const bool joined = await_there<bool>(*workers[0]->loop, [&] { return cluster->start(); });
         log::info("joined", "{}", joined ? "with a lease" : "without: the store does not answer");

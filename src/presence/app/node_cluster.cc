@@ -26,6 +26,10 @@ NodeCluster::NodeCluster(const Parts& parts)
         shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
             first->post([member] { member->suspect(); });
         });
+        shard->reader.set_on_lapsed([shards = &parts.shards](const UserId& user) {
+            Shard& home = shards->home_of(user);
+            home.scheduler.post([&home, user] { home.service.settle_lapsed(user); });
+        });
         gateway::Gateway* const gateway = parts.gateways[i];
         parts.store.set_gap_handler(i, [shard, gateway](const PartitionSet& lost) {
             shard->cache.invalidate(lost);  // RULINGS 8

@@ -69,13 +69,20 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     }
     const MonoTime asked_at = parts_.clock.now();
     Entered entered = co_await enter(request.user);
+    const auto too_late = [&] {
+        return parts_.clock.now() - asked_at >= parts_.limits.attach_timeout;
+    };
+    if (too_late()) {
+        // Others before it took that long: nobody waits for this one any more.
+        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+    }
     const SlotId slot = entered.slot();
     UserId user = request.user;
     Result<bool> admitted = co_await admit(slot, std::move(user), request.token_issued_at);
     if (!admitted) {
         co_return admitted.error();
     }
-    if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
+    if (too_late()) {
         co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
     }
 

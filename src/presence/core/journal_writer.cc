@@ -1,6 +1,7 @@
 #include "presence/core/journal_writer.h"
 
 #include "presence/base/log.h"
+#include "presence/base/slice.h"
 #include "presence/rules/version.h"
 
 #include <utility>
@@ -11,6 +12,10 @@ namespace {
 constexpr Millis kBetweenWrites{250};
 constexpr Millis kBetweenSignsOfLife{2000};
 constexpr Millis kHandOver{50};
+/// A disk that does not take lines is left alone for that long.
+constexpr Millis kAfterFailure{1000};
+/// Lines of one write: what a failure makes this thread copy.
+constexpr std::size_t kBatch = 10'000;
 }  // namespace
 
 void JournalWriter::start() {
@@ -19,10 +24,11 @@ void JournalWriter::start() {
 }
 
 Detached JournalWriter::run() {
+    bool written = true;
     if (!queue_.empty() || clock_.now() - last_alive_ >= kBetweenSignsOfLife) {
-        co_await flush();
+        written = co_await flush();
     }
-    scheduler_.after(kBetweenWrites, [this] { run(); });
+    scheduler_.after(written ? kBetweenWrites : kAfterFailure, [this] { run(); });
 }
 
 Task<bool> JournalWriter::flush() {
@@ -30,24 +36,32 @@ Task<bool> JournalWriter::flush() {
         co_return false;
     }
     writing_ = true;
-    std::vector<JournalEntry> batch = std::exchange(queue_, {});
-    const std::size_t count = batch.size();
-    const WallTime alive_at = clock_.wall_now();
-    std::vector<JournalEntry> copy = batch;
-    Result<bool> written =
-        co_await journal_.write(std::move(copy), alive_at, rules::version_floor(alive_at));
+    std::vector<JournalEntry> lines = std::exchange(queue_, {});
+    std::size_t done = 0;
+    Result<bool> written = true;
+    do {
+        std::vector<JournalEntry> batch = slice(lines, done, kBatch);
+        const std::size_t count = batch.size();
+        const WallTime alive_at = clock_.wall_now();
+        written =
+            co_await journal_.write(std::move(batch), alive_at, rules::version_floor(alive_at));
+        done += written ? count : 0;
+    } while (written && done < lines.size());
     writing_ = false;
+    counters_.journal_written += done;
+    waiting_ -= done;
+    full_ = waiting_ >= limits_.journal_queue;
     if (written) {
         last_alive_ = clock_.now();
-        counters_.journal_written += count;
-        waiting_ -= count;
         co_return true;
     }
     ++counters_.journal_failures;
-    log::warning("journal_not_written", "{} lines stay queued: {}", count, written.error().message);
-    batch.insert(batch.end(), std::make_move_iterator(queue_.begin()),
+    log::warning("journal_not_written", "{} lines stay queued: {}", lines.size() - done,
+                 written.error().message);
+    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(done));
+    lines.insert(lines.end(), std::make_move_iterator(queue_.begin()),
                  std::make_move_iterator(queue_.end()));
-    queue_ = std::move(batch);
+    queue_ = std::move(lines);
     co_return false;
 }
 

@@ -40,9 +40,10 @@ public:
     void note(JournalEntry entry) override {
         queue_.push_back(std::move(entry));
         ++waiting_;
+        full_ = waiting_ >= limits_.journal_queue;
     }
     /// Any thread.
-    [[nodiscard]] bool full() const override { return waiting_ >= limits_.journal_queue; }
+    [[nodiscard]] bool full() const override { return full_; }
 
     /// Writes all that is queued. False: it could not be written, and stays queued.
     [[nodiscard]] Task<bool> flush();
@@ -59,6 +60,7 @@ private:
     CoreCounters& counters_;
     std::vector<JournalEntry> queue_;
     std::atomic<std::size_t> waiting_ = 0;  ///< In queue_ or being written.
+    std::atomic<bool> full_ = false;        ///< Limits belong to the journal's thread.
     MonoTime last_alive_;
     bool writing_ = false;
 };

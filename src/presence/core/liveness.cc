@@ -16,18 +16,6 @@ constexpr Millis kClockStep{500};
 /// A store that would not take an end is asked again after that long.
 constexpr Millis kRetry{1000};
 
-/// Whether something that a person set an end to is over, and still stands in the record.
-bool has_lapsed(const UserRecord& record, WallTime now) {
-    const auto over = [now](const std::optional<WallTime>& end) { return end && *end <= now; };
-    const auto custom_over = [&](const CustomStatusRef& custom) {
-        return custom && over(custom->expires_at);
-    };
-    const DeclaredState& declared = record.presence.declared;
-    return over(declared.expires_at) || custom_over(declared.custom) ||
-           std::ranges::any_of(record.sessions, [&](const Session& session) {
-               return over(session.declared_until) || custom_over(session.custom);
-           });
-}
 /// Moves `mine` up to `rank`, and those that stand there or above out of its way.
 void put_in_order(std::vector<Session>& sessions, Session& mine, std::uint32_t rank) {
     if (mine.active_rank >= rank) {
@@ -299,8 +287,9 @@ void PresenceService::visit_user(SlotId slot, std::uint32_t at, MonoTime now) {
         user->deferred->due = now + kRetry;
     }
     file_user(slot);
-    if (user->record && has_lapsed(*user->record, parts_.clock.wall_now())) {
-        settle_expiry(slot);
+    if (user->record && rules::has_lapsed(user->record->presence.declared, user->record->sessions,
+                                          parts_.clock.wall_now())) {
+        settle_expiry(user->id);
     }
     if (applies && users_.get(slot) != nullptr) {
         apply_deferred(slot);
@@ -308,9 +297,19 @@ void PresenceService::visit_user(SlotId slot, std::uint32_t at, MonoTime now) {
     close_if_idle(slot);
 }
 
-Detached PresenceService::settle_expiry(SlotId slot) {
-    const UserId id = users_.at(slot).id;
-    Entered entered = co_await enter(id);
+void PresenceService::settle_lapsed(const UserId& user) {
+    const SlotId slot = users_.find(user);
+    if (slot && users_.at(slot).lock.held()) {
+        return;  // Somebody is at it, or the next who reads will say so again.
+    }
+    if (slot) {
+        users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
+    }
+    settle_expiry(user);
+}
+
+Detached PresenceService::settle_expiry(UserId user) {
+    Entered entered = co_await enter(std::move(user));
     Change edit = [now = parts_.clock.wall_now()](Draft& draft) {
         for (Session& session : draft.sessions) {
             if (session.declared_until && *session.declared_until <= now) {

@@ -4,6 +4,7 @@
 #include "presence/core/barred_devices.h"
 #include "presence/core/records.h"
 #include "presence/core/store_errors.h"
+#include "presence/rules/merge.h"
 #include "presence/rules/transition.h"
 #include "presence/rules/version.h"
 
@@ -59,6 +60,9 @@ void PresenceService::close_if_idle(SlotId slot) {
         user->deferred || user->ahead || user->lock.held()) {
         return;  // Who is ahead is forgotten once the store has it.
     }
+    if (ends_before_others_look(*user)) {
+        return;
+    }
     // Kept until the bucket is full again: to leave and come back must not fill it.
     const MonoTime now = parts_.clock.now();
     const Millis spent = user->status_bucket.wait(status_rate(), now, status_rate().burst);
@@ -67,6 +71,17 @@ void PresenceService::close_if_idle(SlotId slot) {
     } else {
         users_.close(slot);
     }
+}
+
+/// Each node with a session of the user sees to the end of what was declared (RULINGS 31), once its
+/// check of records has told it. An end that may come before that is this node's business.
+bool PresenceService::ends_before_others_look(const User& user) const {
+    if (parts_.nodes.alone() || !user.record || user.record->sessions.empty()) {
+        return false;
+    }
+    const WallTime now = parts_.clock.wall_now();
+    const auto end = rules::next_change(user.record->presence.declared, user.record->sessions, now);
+    return end && *end <= now + parts_.config.heartbeat.interval * 2;
 }
 
 std::uint64_t PresenceService::floor_now() const {

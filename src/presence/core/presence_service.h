@@ -125,6 +125,9 @@ public:
 
     // --- Time -------------------------------------------------------------------------------
 
+    /// Somebody has read something of the user's that is over and still stands (RULINGS 31).
+    void settle_lapsed(const UserId& user);
+
     /// Called about every `kTick`, after what the sockets hold was read.
     void tick();
     static constexpr Millis kTick{50};
@@ -360,7 +363,8 @@ private:
     [[nodiscard]] std::uint32_t rank_by_activity(SlotId user, const std::vector<Session>& sessions,
                                                  const Session& mine, MonoTime active_at);
     void close_if_idle(SlotId user);
-    Detached settle_expiry(SlotId user);
+    [[nodiscard]] bool ends_before_others_look(const User& user) const;
+    Detached settle_expiry(UserId user);
     Detached apply_deferred(SlotId user);
     [[nodiscard]] MonoTime next_deadline(const LocalSession& session) const;
     [[nodiscard]] TokenBucket::Rate status_rate() const {

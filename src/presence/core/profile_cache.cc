@@ -143,6 +143,7 @@ bool ProfileCache::heard(const UserId& user, std::uint64_t revision) {
         return false;
     }
     found->heard = revision;
+    found->generation += found->loading ? 1U : 0U;  // It may have begun before the change.
     const std::uint64_t held = found->profile ? found->profile->revision : 0;
     if (!found->loaded || found->stale || held >= revision) {
         return false;

@@ -3,6 +3,7 @@
 #include "presence/base/log.h"
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
+#include "presence/core/store_errors.h"
 #include "presence/rules/version.h"
 
 #include <algorithm>
@@ -228,7 +229,12 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
     slots.clear();
     std::vector<Prepared> all;
     std::vector<Commit> commits;
+    Result<bool> readable = true;
     for (Entered& one : entered) {
+        if (!one.user().loaded) {
+            readable = database_away();
+            continue;
+        }
         ++parts_.counters.settles[static_cast<std::size_t>(cause)];
         bool refused = false;
         if (std::optional<Prepared> next = prepare(one.slot(), change, refused)) {
@@ -238,7 +244,7 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
         }
     }
     Result<bool> done = co_await commit_all(slots, cause, all, std::move(commits), change);
-    co_return done;
+    co_return done ? readable : done;
 }
 
 Task<Result<bool>> PresenceService::commit_all(const std::vector<SlotId>& slots, Cause cause,
@@ -296,7 +302,7 @@ Task<Result<std::vector<std::size_t>>> PresenceService::find_out(const std::vect
     std::erase_if(places, [&](std::size_t i) {
         User& user = users_.at(users[i]);
         // What is ahead is stated again: that does no harm, and tells the others for certain.
-        const bool done = !user.ahead && is_the_same(*user.record, *all[i].record);
+        const bool done = user.loaded && !user.ahead && is_the_same(*user.record, *all[i].record);
         if (done) {
             finish(users[i], cause, all[i]);
         }

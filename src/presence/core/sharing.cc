@@ -164,6 +164,7 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     }
     if (!parts_.nodes.alone()) {
         reconcile(slot, before);
+        file_user(slot);  // Another node may have set an end to what was declared.
     }
 }
 
@@ -216,19 +217,27 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     for (const SlotId slot : users) {
         ids.push_back(users_.at(slot).id);
     }
-    std::vector<UserId> asked = ids;
-    Result<std::vector<UserRecordRef>> loaded = co_await parts_.sessions.load(std::move(asked));
+    Result<std::vector<UserRecordRef>> loaded = co_await parts_.sessions.load(ids);
     if (!loaded) {
         ++parts_.counters.store_failures;
         co_return loaded.error();
     }
-    std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(ids));
+    // The database is asked only for those of whom the store has nothing.
+    std::vector<std::size_t> without;
+    std::vector<UserId> asked;
     for (std::size_t i = 0; i < users.size(); ++i) {
-        UserRecordRef record = (*loaded)[i];
-        if (!record && !profiles[i].known) {
-            co_return database_away();
+        if (UserRecordRef& record = (*loaded)[i]) {
+            take_record(users[i], std::move(record));
+        } else {
+            without.push_back(i);
+            asked.push_back(std::move(ids[i]));
         }
-        take_record(users[i], record ? std::move(record) : record_from(profiles[i].profile));
+    }
+    const std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(asked));
+    for (std::size_t k = 0; k < without.size(); ++k) {
+        if (profiles[k].known) {
+            take_record(users[without[k]], record_from(profiles[k].profile));
+        }
     }
     co_return true;
 }

@@ -1,6 +1,7 @@
 #include "presence/core/snapshot.h"
 
 #include "presence/core/records.h"
+#include "presence/rules/merge.h"
 #include "presence/rules/rooms.h"
 #include "presence/rules/transition.h"
 
@@ -35,7 +36,7 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
     co_return Records{std::move(held), true};
 }
 
-UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
+UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record) const {
     if (nodes_.alone() || !record) {
         return record;
     }
@@ -49,7 +50,11 @@ UserRecordRef SnapshotReader::without_the_dead(UserRecordRef record) const {
         const bool swept = session.beats_until || now >= *died_at + config_.death_patience();
         return swept && now >= *left_by(session, *died_at, config_.heartbeat).grace_until;
     };
-    if (std::ranges::none_of(record->sessions, is_over)) {
+    const bool lapsed = rules::has_lapsed(record->presence.declared, record->sessions, now);
+    if (lapsed && on_lapsed_) {
+        on_lapsed_(user);
+    }
+    if (!lapsed && std::ranges::none_of(record->sessions, is_over)) {
         return record;
     }
     auto living = std::make_shared<UserRecord>(*record);
@@ -99,7 +104,7 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
                          const Subject& subject) const {
     const ProfileAnswer& rules = subject.rules;
-    Seen seen{subject.user, without_the_dead(subject.record), {}};
+    Seen seen{subject.user, as_it_stands(subject.user, subject.record), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
@@ -208,7 +213,7 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     }
     crowd.unreachable.resize(of_users.cut_off ? users.size() : 0);
     for (std::size_t i = 0; i < users.size(); ++i) {
-        crowd.records[i] = without_the_dead(std::move(crowd.records[i]));
+        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]));
         if (of_users.cut_off && !crowd.records[i]) {
             crowd.unreachable[i] = true;
         } else if (!crowd.records[i] && profiles[i].profile) {

@@ -81,6 +81,10 @@ public:
     /// Called when the store that is shared did not answer.
     void set_on_unreachable(std::function<void()> hook) { on_unreachable_ = std::move(hook); }
 
+    /// Called for a user of whom something was read that is over and still stands in the record.
+    using OnLapsed = std::function<void(const UserId& user)>;
+    void set_on_lapsed(OnLapsed hook) { on_lapsed_ = std::move(hook); }
+
     /// One answer for each of `users`, in that order.
     /// @param viewer  Empty: a back end, which sees everything.
     /// @retval ErrorCode::unavailable  The session store does not answer, and is not shared.
@@ -118,6 +122,7 @@ private:
     const NodeView& nodes_;
     HeldHere held_here_;
     std::function<void()> on_unreachable_;
+    OnLapsed on_lapsed_;
     LatencyHistogram look_times_;
 
     [[nodiscard]] rules::Viewing viewing_of(const Presence* presence, Verdict verdict) const;
@@ -146,8 +151,9 @@ private:
     };
     [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
                            const Subject& subject) const;
-    /// A record of which a part is what a dead node said: as it will be once that is settled.
-    [[nodiscard]] UserRecordRef without_the_dead(UserRecordRef record) const;
+    /// A record of which a part is what a dead node said, or is over by now (RULINGS 31): as it
+    /// will be once that is settled.
+    [[nodiscard]] UserRecordRef as_it_stands(const UserId& user, UserRecordRef record) const;
 };
 
 }  // namespace presence

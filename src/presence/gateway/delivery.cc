@@ -16,6 +16,8 @@ using protocol::CloseReason;
 
 /// Users whose profiles are read together.
 constexpr std::size_t kLookBatch = 200;
+/// What a store did not let be done is tried again after that long.
+constexpr Millis kRetry{1000};
 
 CloseReason close_reason_for(EndReason reason) {
     switch (reason) {
@@ -247,7 +249,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     }
 }
 
-Detached Gateway::look_for_revoked() {
+void Gateway::look_for_revoked() {
     std::vector<UserId> users;
     for (HeldUser& held : parts_.shard.service.users_here()) {
         users.push_back(std::move(held.user));
@@ -255,26 +257,57 @@ Detached Gateway::look_for_revoked() {
     if (parts_.shard.readers != nullptr) {
         std::ranges::move(parts_.shard.readers->users(), std::back_inserter(users));
     }
+    end_revoked_of(std::move(users));
+}
+
+Detached Gateway::end_revoked_of(std::vector<UserId> users) {
     for (std::size_t i = 0; i < users.size(); i += kLookBatch) {
         const std::vector<UserId> batch = slice(users, i, kLookBatch);
         std::vector<UserId> asked = batch;
         const std::vector<ProfileAnswer> answers =
             co_await parts_.shard.cache.get(std::move(asked));
         for (std::size_t k = 0; k < batch.size(); ++k) {
-            if (answers[k].known && answers[k].profile && answers[k].profile->revoked_before) {
+            if (!answers[k].known) {
+                look_later(batch[k]);
+            } else if (answers[k].profile && answers[k].profile->revoked_before) {
                 on_profile_changed(batch[k], 0);
             }
         }
     }
 }
 
+void Gateway::look_later(const UserId& user) {
+    if (unread_.empty()) {
+        parts_.shard.scheduler.after(kRetry, [this] {
+            const std::set<UserId> unread = std::exchange(unread_, {});
+            std::vector<UserId> users;
+            std::ranges::copy_if(unread, std::back_inserter(users), [this](const UserId& one) {
+                return parts_.shard.service.has_sessions(one);
+            });
+            end_revoked_of(std::move(users));
+        });
+    }
+    unread_.insert(user);
+}
+
 Detached Gateway::end_erased(UserId user) {
-    co_await parts_.shard.service.erase(std::move(user));
+    Result<bool> erased = co_await parts_.shard.service.erase(user);
+    if (!erased && erased.error().code == ErrorCode::unavailable) {
+        parts_.shard.scheduler.after(kRetry, [this, user] {
+            if (parts_.shard.service.has_sessions(user)) {
+                end_erased(user);
+            }
+        });
+    }
 }
 
 Detached Gateway::end_revoked(UserId user) {
     ProfileAnswer answer = co_await parts_.shard.cache.get(user);
-    if (!answer.known || !answer.profile || !answer.profile->revoked_before) {
+    if (!answer.known) {
+        look_later(user);
+        co_return;
+    }
+    if (!answer.profile || !answer.profile->revoked_before) {
         co_return;
     }
     const WallTime before = *answer.profile->revoked_before;

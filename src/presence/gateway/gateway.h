@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -129,7 +130,7 @@ public:
     void on_presence(const PresenceEventRef& event) override;
     void on_profile_changed(const UserId& user, std::uint64_t revision) override;
     /// Word of revocations may have been lost: all who are here are looked at, a batch at a time.
-    Detached look_for_revoked();
+    void look_for_revoked();
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
     void on_room(const RoomStatementRef& statement) override;
@@ -209,6 +210,10 @@ private:
     Detached deliver_signal(SignalRef signal);
     Detached end_erased(UserId user);
     Detached end_revoked(UserId user);
+    Detached end_revoked_of(std::vector<UserId> users);
+    /// The rules of somebody who is here could not be read: whether the token is revoked is seen
+    /// later.
+    void look_later(const UserId& user);
 
     [[nodiscard]] bool is_flooding(ClientConnection& connection, bool within, MonoTime now) const;
     void visit(const Timer& timer, std::uint32_t tick, MonoTime now);
@@ -220,6 +225,7 @@ private:
     SlotPool<ClientConnection> connections_;
     TimingWheel<Timer> timers_;
     GatewayCounters counters_;
+    std::set<UserId> unread_;  ///< Of look_later; no more than have sessions here.
     protocol::ParseLimits parse_limits_;
     protocol::Health health_;
     bool draining_ = false;

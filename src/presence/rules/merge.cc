@@ -165,4 +165,15 @@ std::optional<WallTime> next_change(const DeclaredState& declared,
     return next;
 }
 
+bool has_lapsed(const DeclaredState& declared, std::span<const Session> sessions, WallTime now) {
+    const auto over = [now](const std::optional<WallTime>& end) { return end && *end <= now; };
+    const auto custom_over = [&](const CustomStatusRef& custom) {
+        return custom && over(custom->expires_at);
+    };
+    return over(declared.expires_at) || custom_over(declared.custom) ||
+           std::ranges::any_of(sessions, [&](const Session& session) {
+               return over(session.declared_until) || custom_over(session.custom);
+           });
+}
+
 }  // namespace presence::rules

@@ -41,4 +41,8 @@ struct Merged {
 [[nodiscard]] std::optional<WallTime> next_change(const DeclaredState& declared,
                                                   std::span<const Session> sessions, WallTime now);
 
+/// Whether something that a person set an end to is over, and still stands.
+[[nodiscard]] bool has_lapsed(const DeclaredState& declared, std::span<const Session> sessions,
+                              WallTime now);
+
 }  // namespace presence::rules

@@ -45,6 +45,7 @@ export class Reader {
     reader.ports = await portsFor(reader.page);
     reader.folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-docs-'));
     reader.started = [];
+    chmodSync(reader.folder, 0o755);  // PostgreSQL runs as a user of its own.
     const bin = path.join(reader.folder, 'build/release/bin');
     mkdirSync(bin, { recursive: true });
     symlinkSync(binary, path.join(bin, 'presenced'));

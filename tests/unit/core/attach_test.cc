@@ -276,6 +276,20 @@ TEST(Attach, AFullJournalRefusesNewSessionsUntilItIsWritten) {
     EXPECT_TRUE(world.try_connect(kAnn).has_value());
 }
 
+TEST(Attach, OneThatWaitedTooLongForItsTurnAsksNoStore) {
+    World world;
+    world.disk->profiles.faults().set_delay(5s);
+    world.disk->profiles.set_unavailable(true);
+    for (int i = 0; i < 4; ++i) {
+        const Client client = world.new_client(kAnn);
+        static_cast<void>(start_task(world.service(kAnn).attach(world.request_of(client, {}))));
+    }
+    world.run(60s);
+    EXPECT_EQ(world.counters().profile_failures, 1U);
+    EXPECT_EQ(world.counters().attach_timeouts, 4U);
+    EXPECT_EQ(world.service(kAnn).user_count(), 0U);
+}
+
 TEST(Attach, FlowsAboutOnePersonDoNotHoldUpAnother) {
     World world;
     world.sessions.faults().set_delay(500ms);

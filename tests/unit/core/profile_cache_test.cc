@@ -230,6 +230,18 @@ TEST_F(CacheTest, AQuestionAboutMorePeopleThanFitIsAnsweredForAllOfThem) {
     }
 }
 
+TEST_F(CacheTest, AReadUnderWayWhenNewerRulesAreHeardOfIsMadeAgain) {
+    profiles.faults().set_delay(100ms);
+    const Started<ProfileAnswer> answer = start_task(cache.get(kAnn));
+    scheduler.advance(50ms);
+    block(kAnn, "x");
+    static_cast<void>(cache.heard(kAnn, 1));
+    scheduler.advance(500ms);
+    ASSERT_TRUE(answer->has_value());
+    EXPECT_EQ(blocks_of(**answer), 1U);
+    EXPECT_EQ(counters.profile_loads, 2U);
+}
+
 TEST_F(CacheTest, AfterAGapTheCopiesOfItsPartitionsAreVoidAndNoOthers) {
     constexpr std::size_t kPartitions = 64;
     const Partition of_ann = Partition::of(kAnn, kPartitions);

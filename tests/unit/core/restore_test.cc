@@ -315,6 +315,23 @@ TEST_F(JournalTest, AnOutageLosesNothingAndKeepsTheOrder) {
     EXPECT_EQ(state.open.begin()->first.second, SessionId("two"));
 }
 
+TEST_F(JournalTest, ManyLinesAreWrittenInSeveralBatchesAndThoseOfAFailureStayInOrder) {
+    writer.start();
+    for (int i = 0; i < 25'000; ++i) {
+        writer.note(line("ann", std::to_string(i).c_str(), true));
+        writer.note(line("ann", std::to_string(i).c_str(), i < 24'990));
+    }
+    state.faults.set_unavailable(true);
+    scheduler.advance(3s);
+    EXPECT_EQ(writer.queued(), 50'000U);
+    EXPECT_LE(counters.journal_failures, 4U);
+    state.faults.set_unavailable(false);
+    scheduler.advance(1s);
+    EXPECT_EQ(writer.queued(), 0U);
+    EXPECT_EQ(counters.journal_written, 50'000U);
+    EXPECT_EQ(state.open.size(), 24'990U);
+}
+
 TEST_F(JournalTest, ItIsFullAtItsLimitAlsoForTheOtherThreads) {
     limits.journal_queue = 5;
     writer.start();

@@ -1,5 +1,6 @@
 // What becomes of a connection as its token ages and is replaced.
 
+#include "support/run_task.h"
 #include "unit/gateway/gateway_world.h"
 
 namespace presence::gateway::testing {
@@ -127,6 +128,24 @@ TEST_F(GatewayTokens, WhoLeavesInTheTurnInWhichItsKeyComesIsNotHandedOver) {
     EXPECT_EQ(gateway(0).counters().handed_over, 0U);
     EXPECT_EQ(gateway(0).connection_count(), 0U);
     EXPECT_EQ(gateway(1).connection_count(), 0U);
+}
+
+TEST_F(GatewayTokens, ARevocationThatCannotBeReadIsLookedForUntilItCan) {
+    Peer peer = welcome(token_of(user));
+    clock.pass(5s);
+    MemoryProfileStore database(profiles);
+    ASSERT_TRUE(
+        presence::testing::run_until_complete(database.revoke(UserId(user), clock.wall_now()))
+            .has_value());
+    profiles.set_unavailable(true);
+    gateway().look_for_revoked();  // As where its word was lost.
+    threads[0]->shard.cache.invalidate(UserId(user));
+    gateway().look_for_revoked();
+    pass(5s);
+    EXPECT_FALSE(peer.got("token_revoked"));
+    profiles.set_unavailable(false);
+    pass(1100ms);
+    pump_until_got(peer, "token_revoked");
 }
 
 }  // namespace
