@@ -2,6 +2,7 @@
 
 #include "presence/base/assert.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace presence::rules {
@@ -166,13 +167,12 @@ std::optional<WallTime> next_change(const DeclaredState& declared,
 }
 
 bool has_lapsed(const DeclaredState& declared, std::span<const Session> sessions, WallTime now) {
-    const auto over = [now](const std::optional<WallTime>& end) { return end && *end <= now; };
-    const auto custom_over = [&](const CustomStatusRef& custom) {
-        return custom && over(custom->expires_at);
+    const auto custom_over = [now](const CustomStatusRef& custom) {
+        return custom && over(custom->expires_at, now);
     };
-    return over(declared.expires_at) || custom_over(declared.custom) ||
+    return over(declared.expires_at, now) || custom_over(declared.custom) ||
            std::ranges::any_of(sessions, [&](const Session& session) {
-               return over(session.declared_until) || custom_over(session.custom);
+               return over(session.declared_until, now) || custom_over(session.custom);
            });
 }
 
