@@ -1,6 +1,6 @@
 // Checks the documents of the outside contract against each other and against the rules for such
 // documents: api/openapi.yaml as OpenAPI 3.1, protocol/protocol.json, protocol/examples/.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -83,23 +83,37 @@ for (const type of protocol.serverMessages) {
 }
 for (const type of webhookTypes) check(seen.webhook.has(type), `no example of webhook ${type}`);
 
-// docs/field-cases.md names every case, and for each the test files that carry its id.
-const cases = new Map();
-for (const [, id, tests, waits] of readFileSync(path.join(root, 'docs/field-cases.md'), 'utf8')
-  .matchAll(/^\| (FO-\d{3}) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)) {
-  check(!cases.has(id), `field-cases.md: twice ${id}`);
-  cases.set(id, tests === '–' ? [] : tests.split(', '));
-  check(tests !== '–' || waits !== '–', `field-cases.md: ${id} has no test and no reason`);
-}
-check(cases.size === 113, `field-cases.md: ${cases.size} cases`);
-const tests = path.join(root, 'tests/integration/test');
+// docs/field-cases.md names every case, and for each all test files that carry its id, wherever they are.
+const page = path.join(root, 'docs/field-cases.md');
+const trees = [
+  [/^tests\/(integration|conformance|ops)\/test\/(.+)\.test\.mjs$/, '$1/$2'], [/^tests\/(browser)\/(.+)\.test\.mjs$/, '$1/$2'],
+  [/^tests\/(unit|property|contract|simulation)\/(.+)\.(?:cc|h)$/, '$1/$2'], [/^sdk\/(client|react|server)\/test\/(.+)\.test\.(?:tsx?|mjs)$/, '$1/$2'],
+];
 const found = new Map();
-for (const file of readdirSync(tests)) {
-  for (const [id] of readFileSync(path.join(tests, file), 'utf8').matchAll(/FO-\d{3}/g)) {
-    found.set(id, (found.get(id) ?? new Set()).add(file.replace('.test.mjs', '')));
+for (const top of ['tests', 'sdk']) {
+  for (const entry of readdirSync(path.join(root, top), { recursive: true })) {
+    const file = `${top}/${entry}`;
+    const tree = file.includes('node_modules') ? undefined : trees.find(([pattern]) => pattern.test(file));
+    if (!tree) continue;
+    for (const [, number] of readFileSync(path.join(root, file), 'utf8').matchAll(/F[oO][-_]?(\d{3})(?!\d)/g)) {
+      found.set(`FO-${number}`, (found.get(`FO-${number}`) ?? new Set()).add(file.replace(...tree)));
+    }
   }
 }
-for (const [id, listed] of cases) same(`field case ${id}`, listed, found.get(id) ?? []);
+const row = /^\| (FO-\d{3}) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm;
+const listed = (id) => [...found.get(id) ?? []].sort().join(', ') || '–';
+if (process.argv.includes('--renew')) {
+  writeFileSync(page, readFileSync(page, 'utf8').replace(row, (_, id, what, tests, remark) => `| ${id} | ${what} | ${listed(id)} | ${remark} |`));
+}
+const cases = new Set();
+for (const [, id, , tests, remark] of readFileSync(page, 'utf8').matchAll(row)) {
+  check(!cases.has(id), `field-cases.md: twice ${id}`);
+  cases.add(id);
+  check(tests !== '–' || remark.startsWith('cannot apply: '), `field-cases.md: ${id} has no test and no reason`);
+  check(tests === listed(id), `field-cases.md: ${id} is in ${listed(id)}, listed are ${tests} (npm run validate -- --renew)`);
+}
+check(cases.size === 113, `field-cases.md: ${cases.size} cases`);
+for (const id of found.keys()) check(cases.has(id), `a test names ${id}, which is no case`);
 
 if (problems.length > 0) {
   console.error(problems.join('\n'));
