@@ -84,6 +84,10 @@ void LoadClient::take_text(std::size_t connection, std::string_view message) {
         return;
     }
     if (message.find(R"("type":"welcome")") == std::string_view::npos) {
+        if (on_refused_) {
+            on_refused_(connection, message);
+            return;
+        }
         fail("the server refused the hello of {}: {}", user(connection), message);
     }
     set_signed_in(connection);

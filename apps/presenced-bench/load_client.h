@@ -12,6 +12,8 @@ public:
 
     /// Called for each `welcome`.
     void on_welcome(OnMessage handler) { on_welcome_ = std::move(handler); }
+    /// Called for a hello that was refused, in the place of a failure. The server closes after it.
+    void on_refused(OnMessage handler) { on_refused_ = std::move(handler); }
     /// Before connections are opened: further fields of each one's hello, `,"name":value`.
     void set_hello_fields(std::function<std::string(std::size_t connection)> fields) {
         hello_fields_ = std::move(fields);
@@ -27,6 +29,7 @@ private:
     void take_text(std::size_t connection, std::string_view message);
 
     OnMessage on_welcome_;
+    OnMessage on_refused_;
     std::function<std::string(std::size_t)> hello_fields_;
     std::vector<bool> upgraded_;
 };

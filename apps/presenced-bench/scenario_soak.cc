@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace presence::bench {
@@ -87,6 +88,9 @@ public:
     void end() {
         for (const auto& clients : people_) {
             for (std::size_t at = 0; at < clients->size(); ++at) {
+                if (!clients->is_signed_in(at)) {
+                    continue;
+                }
                 clients->send_text(at, R"({"type":"bye"})");
                 clients->fall_silent(at);
                 if (at % 256 == 0) {
@@ -140,6 +144,13 @@ private:
             held[at] = text_of(welcome, "resume");
             settle_in(node, at);
         });
+        clients.on_refused([this, node](std::size_t at, std::string_view answer) {
+            if (answer.find(R"("code":"unavailable")") == std::string_view::npos) {
+                fail("a hello was refused: {}", answer);
+            }
+            people_[node]->fall_silent(at);  // The store stands still: tried again.
+            refused_.emplace_back(node, at);
+        });
         clients.set_hello_fields([this, node](std::size_t at) {
             return at < resume_[node].size() && !resume_[node][at].empty()
                        ? fmt::format(R"(,"resume":"{}")", resume_[node][at])
@@ -172,6 +183,9 @@ private:
     }
 
     void step() {
+        for (const auto& [node, at] : std::exchange(refused_, {})) {
+            people_[node]->reopen(at);
+        }
         const std::string beat = client_frame(Opcode::pong, {});
         for (std::size_t node = 0; node < people_.size(); ++node) {
             LoadClient& clients = *people_[node];
@@ -204,10 +218,10 @@ private:
             R"({"type":"status","status":"auto","customStatus":null})",
             R"({"type":"activity","state":"idle"})",
             R"({"type":"activity","state":"active"})",
-            R"({"type":"privacy","online":{"audience":"nobody"}})",
-            R"({"type":"privacy","online":{"audience":"everyone"}})",
-            R"({"type":"block","users":["n0u1"]})",
-            R"({"type":"unblock","users":["n0u1"]})",
+            R"({"type":"privacy","online":{"mode":"nobody"}})",
+            R"({"type":"privacy","online":{"mode":"everyone"}})",
+            R"({"type":"block","users":["troll"]})",
+            R"({"type":"unblock","users":["troll"]})",
         };
         clients.send_text(*at, kWords[below(kWords.size())]);
         if (const auto other = somebody(clients)) {
@@ -281,6 +295,7 @@ private:
     std::vector<std::unique_ptr<LoadClient>> people_;
     std::vector<std::vector<std::string>> resume_;  ///< By node and connection.
     std::vector<std::string> errors_;
+    std::vector<std::pair<std::size_t, std::size_t>> refused_;  ///< Node and connection.
     std::mt19937 random_{1};
     std::size_t turn_ = 0;
     std::size_t done_ = 0;
