@@ -20,7 +20,12 @@ Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<R
     if (picture && hold) {
         keeper.hold(room);
     }
-    co_return picture;
+    if (!picture || need == RoomNeed::counts) {
+        co_return picture;
+    }
+    Task<bool> knowing = keeper.know_others(room);
+    co_await knowing;
+    co_return keeper.look(room, need);
 }
 
 }  // namespace

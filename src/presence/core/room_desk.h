@@ -113,6 +113,8 @@ public:
     /// All desks of the node by thread, and which of them this one is. Before anything else; a
     /// desk that is told nothing is the only one.
     void connect(std::vector<RoomDesk*> peers, std::vector<Scheduler*> threads);
+    /// How the keeper of this thread asks other nodes. Empty: nothing is shared.
+    void set_ask_others(RoomKeeper::AskOthers ask) { keeper_.set_ask_others(std::move(ask)); }
 
     // -- Requests --------------------------------------------------------------------------------
     /// Joins, or joins anew, and delivers the `room` that answers it before it completes.

@@ -6,6 +6,7 @@
 
 #include "presence/base/assert.h"
 #include "presence/base/log.h"
+#include "presence/core/deadline.h"
 #include "presence/rules/rooms.h"
 
 #include <algorithm>
@@ -49,6 +50,7 @@ Result<RoomKeeper::Kept*> RoomKeeper::open(const RoomId& room) {
     if (!parts_.nodes.alone()) {
         made->listens_until = parts_.clock.now() + kListen;
         parts_.scheduler.after(kListen, [this, room] { begin_telling(room); });
+        made->asks_others = ask_others_ && !parts_.nodes.is_cut_off();
     }
     made->sequence = std::max(floor_, static_cast<std::uint64_t>(parts_.clock.wall_now().ms()));
     begin(room);
@@ -60,10 +62,65 @@ Detached RoomKeeper::begin(RoomId room) {
     Result<bool> subscribed = co_await parts_.subscriptions.want(std::move(wanted));
     if (!subscribed) {
         log::warning("room_not_subscribed", "{}", subscribed.error().message);
+        end_waiting(room);
         co_return;
     }
     // What other nodes have said before is not told again unasked.
     parts_.bus.ask_room(room);
+    if (const Kept* const kept = find(room); kept == nullptr || !kept->asks_others) {
+        co_return;
+    }
+    RoomId asked = room;
+    Task<Result<RoomStatements>> asking =
+        within(parts_.scheduler, kAskPatience, ask_others_(std::move(asked)), "the other nodes");
+    Result<RoomStatements> words = co_await asking;
+    if (words) {
+        take_first_words(room, *words);
+    }
+    end_waiting(room);
+}
+
+void RoomKeeper::take_first_words(const RoomId& room, const RoomStatements& words) {
+    Kept* const kept = find(room);
+    if (kept == nullptr) {
+        return;
+    }
+    for (const RoomStatementRef& word : words) {
+        if (word->node == parts_.nodes.self || kept->others.contains(word->node)) {
+            continue;  // It has said so itself meanwhile.
+        }
+        Foreign& foreign = kept->others[word->node];
+        foreign.sequence = word->sequence;
+        foreign.listed = word->listed;
+        foreign.members = word->members;
+        foreign.counted = word->counted;
+        for (const RoomMember& member : word->present) {
+            foreign.list.insert_or_assign(member.user, member);
+        }
+        foreign.doubted = true;  // Until its statement comes, which was asked for.
+        ask_soon(*kept, kAskAgain);
+    }
+    weigh(*kept);
+}
+
+void RoomKeeper::end_waiting(const RoomId& room) {
+    if (Kept* const kept = find(room)) {
+        kept->asks_others = false;
+        for (Completion<bool>::Done& done : std::exchange(kept->waiting, {})) {
+            done(true);
+        }
+    }
+}
+
+Task<bool> RoomKeeper::know_others(RoomId room) {
+    Kept* const kept = find(room);
+    if (kept == nullptr || !kept->asks_others) {
+        co_return true;
+    }
+    Completion<bool> known(
+        [&](Completion<bool>::Done done) { kept->waiting.push_back(std::move(done)); });
+    const bool known_now = co_await known;
+    co_return known_now;
 }
 
 void RoomKeeper::close_if_idle(Kept& kept) {

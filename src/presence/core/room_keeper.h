@@ -25,6 +25,8 @@
 
 namespace presence {
 
+using RoomStatements = std::vector<RoomStatementRef>;
+
 /// What a thread needs to have the state of a room.
 enum class RoomNeed : std::uint8_t {
     counts,   ///< How many there are.
@@ -58,6 +60,8 @@ public:
     static constexpr Millis kListen{300};
     /// A question that was not answered is asked again.
     static constexpr Millis kAskAgain{1000};
+    /// The first who joins on this node waits no longer for what other nodes say of the room.
+    static constexpr Millis kAskPatience{300};
     /// Then a node that lives and hears has had its time: it is not in the room any more.
     static constexpr unsigned kMostUnanswered = 5;
 
@@ -75,6 +79,12 @@ public:
         std::size_t threads = 1;
     };
     explicit RoomKeeper(Parts parts) : parts_(std::move(parts)) {}
+
+    /// Asks each other node at once what it has of a room: full statements, older than any that it
+    /// publishes. On this thread.
+    using AskOthers = std::function<Task<Result<RoomStatements>>(RoomId)>;
+    /// Before anything else. Without it, other nodes are heard when they speak.
+    void set_ask_others(AskOthers ask) { ask_others_ = std::move(ask); }
 
     /// The node's limits are shared out among so many threads.
     void share_limits(std::size_t threads) { parts_.threads = threads; }
@@ -96,6 +106,10 @@ public:
     /// A thread that holds a room is told of it, and its keeper stays. Balanced by let_go.
     void hold(const RoomId& room);
     void let_go(const RoomId& room);
+    /// Completes once the other nodes have said what they have of a room that has just been opened,
+    /// within kAskPatience. The room is held meanwhile. So the first who joins on a node is given
+    /// what anybody after it is.
+    [[nodiscard]] Task<bool> know_others(RoomId room);
 
     // -- From other nodes ------------------------------------------------------------------------
     void on_room(const RoomStatementRef& statement);
@@ -161,11 +175,15 @@ private:
         std::optional<MonoTime> ask_at;  ///< Stands in questions_.
         bool owes_full = false;
         bool armed = false;
+        bool asks_others = false;                     ///< It is new, and they have not answered.
+        std::vector<Completion<bool>::Done> waiting;  ///< Those who want to know.
     };
 
     [[nodiscard]] Result<Kept*> open(const RoomId& room);
     [[nodiscard]] Kept* find(const RoomId& room);
     Detached begin(RoomId room);
+    void take_first_words(const RoomId& room, const RoomStatements& words);
+    void end_waiting(const RoomId& room);
     void close_if_idle(Kept& kept);
     void changed(Kept& kept);
     /// Whether lists give way to counts, or return.
@@ -208,6 +226,7 @@ private:
     [[nodiscard]] bool count_is_due(const Kept& kept) const;
 
     Parts parts_;
+    AskOthers ask_others_;
     std::map<RoomId, std::unique_ptr<Kept>> rooms_;
     std::set<std::pair<MonoTime, RoomId>> questions_;  ///< When to ask; each room once.
     MonoTime next_round_;

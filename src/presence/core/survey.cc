@@ -77,10 +77,20 @@ private:
 
 Survey::Survey(Parts parts) : parts_(std::move(parts)), first_(*parts_.shards.all.front()) {
     first_.survey = this;
+    for (Shard* const shard : parts_.shards.all) {
+        shard->rooms.set_ask_others([this, shard](RoomId room) {
+            return run_there<Result<RoomStatements>>(
+                shard->scheduler, parts_.scheduler,
+                [this, room = std::move(room)] { return room_lists(room); });
+        });
+    }
 }
 
 Survey::~Survey() {
     first_.survey = nullptr;
+    for (Shard* const shard : parts_.shards.all) {
+        shard->rooms.set_ask_others({});
+    }
 }
 
 // --- What is asked -----------------------------------------------------------------------------
@@ -144,6 +154,57 @@ Task<Survey::Rooms> Survey::rooms(std::string prefix, std::optional<RoomId> afte
         found.rooms.push_back(sum.take(heard.exact, 0));
     }
     co_return found;
+}
+
+Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
+    std::map<NodeId, RoomFacts> facts_of;
+    std::map<NodeId, std::map<UserId, RoomMember>> members_of;
+    // A list is rarely longer than one page; of a large room the first is read for its count.
+    std::optional<std::string> after;
+    do {
+        SurveyQuestion question;
+        question.about = SurveyQuestion::About::room;
+        question.name = room.text;
+        question.most = first_.limits.room_members + 1;
+        question.after = std::exchange(after, std::nullopt);
+        Task<Heard> asking = ask(std::move(question));
+        const Heard heard = co_await asking;
+        for (const SurveyAnswerRef& answer : heard.answers) {
+            if (answer->from == first_.nodes.self) {
+                continue;
+            }
+            for (const RoomFacts& facts : answer->rooms) {
+                facts_of[answer->from] = facts;
+                for (const RoomMember& member : facts.page) {
+                    members_of[answer->from].insert_or_assign(member.user, member);
+                }
+                if (facts.more && !facts.large && !facts.page.empty()) {
+                    const std::string& last = facts.page.back().user.text;
+                    after = after ? std::min(*after, last) : last;
+                }
+            }
+        }
+    } while (after);
+    RoomStatements words;
+    for (const auto& [node, facts] : facts_of) {
+        auto word = std::make_shared<RoomStatement>();
+        word->node = node;
+        word->room = room;
+        word->sequence = kBeforeAll;
+        word->full = true;
+        word->listed = !facts.large;
+        word->members = std::max(facts.members, members_of[node].size());
+        word->counted = facts.counted;
+        for (const auto& [user, member] : members_of[node]) {
+            if (word->listed) {
+                word->present.push_back(member);
+            }
+        }
+        if (word->members > 0) {
+            words.push_back(std::move(word));
+        }
+    }
+    co_return words;
 }
 
 // --- Asking ------------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ public:
 
     /// DESIGN rule 30.
     static constexpr Millis kPatience{900};
+    /// What is said so of a room is older than any statement of it: these count from a time of day.
+    static constexpr std::uint64_t kBeforeAll = 1;
     /// Questions under way. Beyond it, this node's own word has to do.
     static constexpr std::size_t kMost = 1'000;
 
@@ -62,6 +64,9 @@ public:
     /// Rooms with members whose names begin with `prefix`, after `after`.
     [[nodiscard]] Task<Rooms> rooms(std::string prefix, std::optional<RoomId> after,
                                     std::size_t most);
+    /// What each other node has of the room, as a full statement numbered kBeforeAll; none of those
+    /// that have nothing. For RoomKeeper::set_ask_others.
+    [[nodiscard]] Task<Result<RoomStatements>> room_lists(RoomId room);
 
     // -- From the bus ---------------------------------------------------------------------------
     void on_question(const SurveyQuestionRef& question);

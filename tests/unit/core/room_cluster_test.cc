@@ -162,6 +162,78 @@ TEST(RoomsOverNodes, AJoinWhileTheStoreIsAwayGivesOthersAsUnknownAndNoneOfThemAs
     EXPECT_FALSE(cluster.told_rooms(dora).empty());
 }
 
+TEST(RoomsOverNodes, TheFirstWhoJoinsOnANodeIsAnsweredWithAllWhoAreThereByOthers) {
+    Cluster cluster(3);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto carl = cluster.connect(cluster.node(2), "carl");
+    cluster.join(ann, "hall", {.meta = R"({"n":1})"});
+    cluster.join(bob, "hall");
+    cluster.run(kQuiet);
+    EXPECT_EQ(cluster.join(carl, "hall").line(),
+              R"(room hall 3; members ann online{"n":1}, bob online, carl online,)");
+    cluster.run(10 * kQuiet);
+    EXPECT_THAT(cluster.told_rooms(carl), IsEmpty());
+    EXPECT_EQ(cluster.node(2).shard.counters.room_words_void, 0U);
+    EXPECT_EQ(cluster.node(2).shard.counters.room_gaps, 0U);
+    cluster.leave(ann, "hall");
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(carl), ElementsAre("update hall 2; left ann,"));
+}
+
+TEST(RoomsOverNodes, TheFirstWhoJoinsALargeRoomOnANodeIsGivenTheCountOverAllNodes) {
+    Cluster cluster(3);
+    cluster.limits.room_members = 4;
+    for (int i = 0; i < 6; ++i) {
+        const std::string name = "u" + std::to_string(i);
+        const auto one = cluster.connect(cluster.node(i % 2 == 0 ? 0 : 1), name.c_str());
+        cluster.join(one, "hall", {.hears = false});
+    }
+    cluster.run(kQuiet);
+    const auto ann = cluster.connect(cluster.node(2), "ann");
+    EXPECT_EQ(cluster.join(ann, "hall").line(), "room hall 7 or so");
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    EXPECT_EQ(cluster.join(bob, "hall", {.observe = true}).line(), "room hall 7 or so");
+    cluster.run(10 * kQuiet);
+    for (const std::string& line : cluster.told_rooms(bob)) {
+        EXPECT_THAT(line, HasSubstr("hall 7"));
+    }
+}
+
+TEST(RoomsOverNodes, AJoinWaitsForANodeThatDoesNotAnswerNoLongerThanTheBound) {
+    Cluster cluster(3);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto carl = cluster.connect(cluster.node(2), "carl");
+    cluster.join(ann, "hall");
+    cluster.join(bob, "hall");
+    cluster.run(kQuiet);
+    cluster.pause(cluster.node(1));
+    const MonoTime asked = cluster.clock.now();
+    EXPECT_EQ(cluster.join(carl, "hall").line(), "room hall 2; members ann online, carl online,");
+    EXPECT_LE(cluster.clock.now() - asked, RoomKeeper::kAskPatience + Millis{10});
+    EXPECT_GE(cluster.clock.now() - asked, RoomKeeper::kAskPatience - Millis{10});
+    cluster.go_on(cluster.node(1));
+    cluster.run(kQuiet);
+    EXPECT_THAT(in_one(cluster.told_rooms(carl)), HasSubstr("joined bob online,"));
+}
+
+TEST(RoomsOverNodes, WhatANodeSaidThatLeftTheRoomBeforeItsStatementIsVoidInTheEnd) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.join(ann, "hall", {.hears = false});
+    cluster.run(kQuiet);
+    // Its answer to the question comes through, and nothing of what it says after that.
+    cluster.join(bob, "hall");
+    cluster.set_deaf(cluster.node(0), true);
+    cluster.leave(ann, "hall");
+    cluster.run(kQuiet);
+    cluster.set_deaf(cluster.node(0), false);
+    cluster.run(10s);
+    EXPECT_EQ(cluster.join(bob, "hall").line(), "room hall 1; members bob online,");
+}
+
 }  // namespace
 
 }  // namespace presence::testing
