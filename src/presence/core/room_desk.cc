@@ -196,18 +196,14 @@ Task<Result<bool>> RoomDesk::follow_self(UserId user) {
     if (!followed) {
         co_return followed.error();
     }
-    const std::uint64_t epoch = rules_epoch_;
+    const std::uint64_t turn = subjects_.turn();
     std::vector<UserId> self{user};
     Result<std::vector<Seen>> seen = co_await parts_.reader.look(user, std::move(self));
     if (!seen) {
         co_return seen.error();
     }
     if (RoomSubject* const still = subjects_.find(user)) {
-        still->open_to_all = seen->front().open_to_all;
-        take_record(*still, seen->front().record);
-    }
-    if (epoch != rules_epoch_) {
-        refresh_self(user);
+        take_self(*still, seen->front(), turn);
     }
     if (stays_.rooms_of(user).size() > 1) {
         report_all(user);  // Joined while this was under way, and so uncounted.

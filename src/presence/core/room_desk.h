@@ -252,7 +252,11 @@ private:
     [[nodiscard]] Task<Result<bool>> look_as(const Replica& replica, RoomViewer& viewer);
     Detached judge(Replica replica, std::vector<UserId> users);
     Detached judge_again(Replica replica, std::uint32_t connection);
+    /// A look failed, or could not tell all: it is made again, with others of the room.
     /// What a look found of the member.
+    void unsettle(const Replica& replica, const std::vector<UserId>& users);
+    void unsettle(const Replica& replica, std::uint32_t viewer);
+    void file_unsettled(const Replica& replica);
     void take_found(const RoomReplica& replica, std::uint32_t slot, const Crowd& crowd,
                     std::size_t place);
     void take_record(RoomSubject& subject, const UserRecordRef& record);
@@ -264,8 +268,10 @@ private:
     // Looks at what may be outdated, in room_healing.cc
     void file_looks();
     void look_at_some();
-    Detached refresh_selves(std::vector<UserId> users);
     /// What the node said of the room up to `sequence` is void.
+    Detached refresh_selves(std::vector<UserId> users);
+    /// What a look begun at `turn` found of a user who is in rooms from here.
+    void take_self(RoomSubject& subject, const Seen& seen, std::uint64_t turn);
     void forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence);
 
     // Deliveries, in room_delivery.cc
@@ -301,7 +307,8 @@ private:
     std::vector<Replica> doubted_;       ///< To be looked at again; each once.
     std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.
     bool looking_ = false;               ///< A round of it is filed.
-    std::uint64_t rules_epoch_ = 0;      ///< Grows with each change of anybody's rules.
+    /// Grows with each change of the rules of somebody who is followed here or has connections.
+    std::uint64_t rules_epoch_ = 0;
 };
 
 }  // namespace presence

@@ -173,6 +173,7 @@ void RoomDesk::look_at_some() {
 
 Detached RoomDesk::refresh_selves(std::vector<UserId> users) {
     std::vector<UserId> asked = users;
+    const std::uint64_t turn = subjects_.turn();
     Result<std::vector<Seen>> seen = co_await parts_.reader.look(std::nullopt, std::move(asked));
     if (!seen) {
         parts_.scheduler.after(kRetry, [this, users] { refresh_selves(users); });
@@ -183,10 +184,16 @@ Detached RoomDesk::refresh_selves(std::vector<UserId> users) {
         if (subject == nullptr || !subject->at_home) {
             continue;
         }
-        subject->open_to_all = one.open_to_all;
-        take_record(*subject, one.record);
+        take_self(*subject, one, turn);
         report_all(one.user);
     }
+}
+
+void RoomDesk::take_self(RoomSubject& subject, const Seen& seen, std::uint64_t turn) {
+    if (subject.turned_at <= turn) {
+        subject.open_to_all = seen.open_to_all;
+    }
+    take_record(subject, seen.record);
 }
 
 void RoomDesk::forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence) {

@@ -63,9 +63,7 @@ Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer)
         take_found(*replica, slot, *crowd, i);
     }
     if (crowd->unread) {
-        parts_.scheduler.after(kRetry, [this, replica, connection = viewer.connection] {
-            judge_again(replica, connection);
-        });
+        unsettle(replica, viewer.connection);
     }
     co_return true;
 }
@@ -73,7 +71,7 @@ Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer)
 Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
     std::vector<UserId> followed = users;
     Result<bool> following = co_await follow(std::move(followed));
-    const std::uint64_t epoch = rules_epoch_;
+    const std::uint64_t turn = subjects_.turn();
     std::vector<UserId> viewers;
     boost::unordered_flat_map<std::string, std::size_t> rows;
     for (const RoomViewer& viewer : replica->viewers()) {
@@ -87,13 +85,11 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
     if (replica->closed) {
         co_return;
     }
-    if (!following || !crowd || crowd->unread || epoch != rules_epoch_) {
-        const bool at_once = following && crowd && !crowd->unread;
-        parts_.scheduler.after(at_once ? Millis{0} : kRetry,
-                               [this, replica, users] { judge(replica, users); });
-        if (!following || !crowd) {
-            co_return;
-        }
+    if (!following || !crowd || crowd->unread) {
+        unsettle(replica, users);
+    }
+    if (!following || !crowd) {
+        co_return;
     }
     for (std::size_t i = 0; i < users.size(); ++i) {
         std::uint32_t slot = 0;
@@ -102,9 +98,8 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
         }
         take_found(*replica, slot, *crowd, i);
         for (RoomViewer& viewer : replica->viewers()) {
-            // Who came meanwhile has looked for itself.
             const auto row = rows.find(viewer.user.text);
-            if (row != rows.end()) {
+            if (row != rows.end() && replica->may_judge(viewer, slot, turn)) {
                 parts_.counters.verdicts_changed +=
                     replica->judge(viewer, slot, crowd->rows[row->second].at(i)) ? 1U : 0U;
             }
@@ -122,7 +117,7 @@ Detached RoomDesk::judge_again(Replica replica, std::uint32_t connection) {
     RoomViewer look;
     look.connection = connection;
     look.user = asking->user;
-    const std::uint64_t epoch = rules_epoch_;
+    const std::uint64_t turn = subjects_.turn();
     const std::vector<UserId> users = replica->users();
     Task<Result<bool>> looking = look_as(replica, look);
     Result<bool> looked = co_await looking;
@@ -130,24 +125,48 @@ Detached RoomDesk::judge_again(Replica replica, std::uint32_t connection) {
     if (replica->closed || viewer == nullptr || !(viewer->user == look.user)) {
         co_return;
     }
-    if (!looked || epoch != rules_epoch_) {
-        parts_.scheduler.after(looked ? Millis{0} : kRetry,
-                               [this, replica, connection] { judge_again(replica, connection); });
-        if (!looked) {
-            co_return;
-        }
+    if (!looked) {
+        unsettle(replica, connection);
+        co_return;
     }
     for (const UserId& user : users) {
         std::uint32_t slot = 0;
-        if (replica->find_slot(user, slot) && replica->judge(*viewer, slot, look.sees.at(slot))) {
+        if (replica->find_slot(user, slot) && replica->may_judge(*viewer, slot, turn) &&
+            replica->judge(*viewer, slot, look.sees.at(slot))) {
             ++parts_.counters.verdicts_changed;
         }
     }
     arm(replica);
 }
 
+void RoomDesk::unsettle(const Replica& replica, const std::vector<UserId>& users) {
+    file_unsettled(replica);
+    replica->unsettled.insert(users.begin(), users.end());
+}
+
+void RoomDesk::unsettle(const Replica& replica, std::uint32_t viewer) {
+    file_unsettled(replica);
+    replica->unsettled_viewers.insert(viewer);
+}
+
+void RoomDesk::file_unsettled(const Replica& replica) {
+    if (!replica->unsettled.empty() || !replica->unsettled_viewers.empty()) {
+        return;
+    }
+    parts_.scheduler.after(kRetry, [this, replica] {
+        const std::set<UserId> users = std::exchange(replica->unsettled, {});
+        const std::set<std::uint32_t> viewers = std::exchange(replica->unsettled_viewers, {});
+        if (!users.empty() && !replica->closed) {
+            judge(replica, {users.begin(), users.end()});
+        }
+        for (const std::uint32_t viewer : viewers) {
+            judge_again(replica, viewer);
+        }
+    });
+}
+
 void RoomDesk::reconsider(const UserId& user, std::span<const std::uint32_t> viewing) {
-    ++rules_epoch_;
+    rules_epoch_ += subjects_.find(user) != nullptr || !viewing.empty() ? 1U : 0U;
     for (const std::uint32_t connection : viewing) {
         const auto heard = by_connection_.find(connection);
         if (heard == by_connection_.end()) {
@@ -156,14 +175,16 @@ void RoomDesk::reconsider(const UserId& user, std::span<const std::uint32_t> vie
         const std::vector<Replica> replicas = heard->second;
         for (const Replica& replica : replicas) {
             if (!replica->large()) {
+                replica->find_viewer(connection)->turned_at = subjects_.next_turn();
                 judge_again(replica, connection);
             }
         }
     }
-    const RoomSubject* const subject = subjects_.find(user);
+    RoomSubject* const subject = subjects_.find(user);
     if (subject == nullptr) {
         return;
     }
+    subject->turned_at = subjects_.next_turn();
     std::vector<Replica> replicas;
     for (const RoomSubject::Place& place : subject->places) {
         replicas.push_back(find_replica(place.room->room()));

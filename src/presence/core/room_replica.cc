@@ -309,6 +309,7 @@ bool RoomReplica::judge(RoomViewer& viewer, std::uint32_t slot, Verdict verdict)
 
 RoomViewer& RoomReplica::add_viewer(RoomViewer viewer) {
     PRESENCE_ASSERT(!by_connection_.contains(viewer.connection));
+    viewer.turned_at = subjects_.next_turn();
     by_connection_.emplace(viewer.connection, viewers_.size());
     viewers_.push_back(std::move(viewer));
     return viewers_.back();

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct RoomViewer {
     std::size_t count = 0;                ///< Of `told`.
     std::uint64_t told_change = 0;        ///< Changes up to that one have been told.
     MonoTime quiet_until;                 ///< Until then what happens is merged.
+    std::uint64_t turned_at = 0;          ///< Of its user's rules, as RoomSubject::turned_at.
     std::vector<std::uint32_t> turned;    ///< Slots of which the verdict has changed.
     std::vector<std::uint32_t> repeated;  ///< Slots to be told once more.
     bool wants_room = false;              ///< What it holds is void: a whole `room` is due.
@@ -116,6 +118,11 @@ public:
 
     /// The statuses of a member have become others.
     void touch(std::uint32_t slot, bool shown, bool own);
+    /// Whether a look begun at `turn` says how the two stand to each other now.
+    [[nodiscard]] bool may_judge(const RoomViewer& viewer, std::uint32_t slot,
+                                 std::uint64_t turn) const {
+        return viewer.turned_at <= turn && members_[slot].subject->turned_at <= turn;
+    }
     /// A verdict was reached. True: it is another than before.
     bool judge(RoomViewer& viewer, std::uint32_t slot, Verdict verdict);
 
@@ -134,13 +141,16 @@ public:
     /// Lets go of members who are gone and of changes that all have been told.
     void tidy();
 
-    std::size_t told_counted = 0;         ///< The count that viewers of a large room hold.
-    MonoTime quiet_until;                 ///< Of counts.
-    bool armed = false;                   ///< A round of deliveries is filed.
-    bool loaded = false;                  ///< It began with what the keeper knew.
-    bool closed = false;                  ///< Nobody hears the room any more.
-    bool doubted = false;                 ///< Waits to be looked at again.
-    bool judging = false;                 ///< Lists have returned, and are not judged yet.
+    std::size_t told_counted = 0;  ///< The count that viewers of a large room hold.
+    MonoTime quiet_until;          ///< Of counts.
+    bool armed = false;            ///< A round of deliveries is filed.
+    bool loaded = false;           ///< It began with what the keeper knew.
+    bool closed = false;           ///< Nobody hears the room any more.
+    bool doubted = false;          ///< Waits to be looked at again.
+    bool judging = false;          ///< Lists have returned, and are not judged yet.
+    /// Looks at them failed: they are looked at again, all at once.
+    std::set<UserId> unsettled;
+    std::set<std::uint32_t> unsettled_viewers;
     std::size_t pins = 0;                 ///< Flows that need it.
     std::vector<RoomStatementRef> early;  ///< Came before it was loaded.
     std::size_t wants = 0;                ///< Times that the subscription was asked for.

@@ -38,6 +38,9 @@ struct RoomSubject {
     bool at_home = false;      ///< In a room by a session of this thread.
     bool open_to_all = false;  ///< With at_home: the rule for `online` admits everyone.
     bool unreachable = false;  ///< The store is away, and the user is none of this node's.
+    /// Since that turn the rules have been as they are: earlier looks say nothing of who may see
+    /// the user.
+    std::uint64_t turned_at = 0;
 
     [[nodiscard]] Status shown_status() const {
         return unreachable ? Status::unknown : status_of(shown, &Presence::shown);
@@ -88,6 +91,7 @@ public:
         }
         auto made = std::make_unique<RoomSubject>();
         made->user = user;
+        made->turned_at = next_turn();
         RoomSubject& subject = *made;
         by_user_.emplace(std::string_view(subject.user.text), std::move(made));
         return subject;
@@ -119,12 +123,17 @@ public:
         return gone;
     }
     void note_unused(const RoomSubject& subject) { unused_.push_back(subject.user); }
+    /// Orders looks, and what they may be too old for: whose rules changed after a look had begun,
+    /// or who came after that, is looked at apart.
+    [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
+    [[nodiscard]] std::uint64_t next_turn() noexcept { return ++turn_; }
     [[nodiscard]] std::size_t size() const noexcept { return by_user_.size(); }
 
 private:
     /// Keys are the ids inside the entries, which never move.
     boost::unordered_flat_map<std::string_view, std::unique_ptr<RoomSubject>> by_user_;
     std::vector<UserId> unused_;
+    std::uint64_t turn_ = 0;
 };
 
 }  // namespace presence
