@@ -34,8 +34,11 @@ std::shared_ptr<UserRecord> above_what_was_lost(const UserRecord& record) {
 
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
+/// @param is_here  Whether this node holds a session: one that has moved on since `mine` was read
+///                 is not its to vouch for.
+template <class IsHere>
 std::shared_ptr<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored,
-                                          NodeId self) {
+                                          NodeId self, const IsHere& is_here) {
     const bool mine_is_newer = mine.presence.own_version > stored.presence.own_version;
     auto merged = std::make_shared<UserRecord>(mine_is_newer ? mine : stored);
     const UserRecord& other = mine_is_newer ? stored : mine;
@@ -60,6 +63,9 @@ std::shared_ptr<UserRecord> merge_records(const UserRecord& mine, const UserReco
         }
     }
     for (const Session& session : mine.sessions) {
+        if (!is_here(session.id)) {
+            continue;
+        }
         const auto taken = std::ranges::find(merged->sessions, session.id, &Session::id);
         if (session.node == self && taken == merged->sessions.end()) {
             merged->sessions.push_back(session);
@@ -158,7 +164,11 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
         note_told_elsewhere(user, *before, *stored);
     }
     if (user.ahead && before) {
-        user.record = merge_records(*before, *stored, parts_.nodes.self);
+        const auto is_here = [&](const SessionId& id) {
+            return std::ranges::any_of(user.sessions,
+                                       [&](SlotId local) { return sessions_.at(local).id == id; });
+        };
+        user.record = merge_records(*before, *stored, parts_.nodes.self, is_here);
     } else {
         user.record = std::move(stored);
     }
