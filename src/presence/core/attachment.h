@@ -6,6 +6,7 @@
 #include "presence/model/session.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace presence {
@@ -56,6 +57,15 @@ struct HeldUser {
     UserId user;
     std::uint64_t commit = 0;  ///< 0: it is being changed, or unsure.
     bool unsure = false;       ///< The store lacks what is held here, or may have something else.
+};
+
+/// Whether the user is one of those who are meant. Called on the thread of the user.
+using HeldFilter = std::function<bool(const UserId& user)>;
+
+/// Some of the users of a thread.
+struct HeldPart {
+    std::vector<HeldUser> users;
+    std::uint32_t next = 0;  ///< Where to go on; 0: that was all.
 };
 
 }  // namespace presence

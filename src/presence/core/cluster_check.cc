@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace presence {
 
@@ -22,6 +23,21 @@ constexpr std::size_t kLookedOver = 10'000;
 /// than its time, and seldom enough to cost nothing.
 constexpr Millis kKeepEvery = std::chrono::hours{1};
 
+/// Rounds in which all partitions are checked once an interval. With each round all users are gone
+/// through, and the names of its share of them are copied: the fewer the rounds, the more names.
+constexpr std::uint32_t kRounds = 16;
+/// Between two rounds, however short the interval and however slow the store.
+constexpr Millis kLeastPause{10};
+
+/// Leaves the thread to others for a moment.
+Task<bool> rest(Scheduler& scheduler) {
+    Completion<bool> rested([&](Completion<bool>::Done done) {
+        scheduler.after(Millis{1}, [done = std::move(done)]() mutable { done(true); });
+    });
+    const bool over = co_await rested;
+    co_return over;
+}
+
 std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
     std::vector<UserId> names;
     names.reserve(held.size());
@@ -33,21 +49,27 @@ std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
 
 }  // namespace
 
-Task<std::vector<HeldUser>> ClusterMember::users_in(std::optional<std::uint32_t> partition) {
+Task<std::vector<HeldUser>> ClusterMember::users_in(Partitions partitions) {
     std::vector<HeldUser> users;
+    const HeldFilter wanted = [&registry = parts_.registry, partitions](const UserId& user) {
+        return registry.partition_of(user) - partitions.first < partitions.count;
+    };
     for (Shard* const shard : parts_.shards.all) {
-        auto make = [shard]() -> Task<std::vector<HeldUser>> {
-            co_return shard->service.users_here();
-        };
-        Task<std::vector<HeldUser>> there =
-            run_there<std::vector<HeldUser>>(parts_.scheduler, shard->scheduler, std::move(make));
-        std::vector<HeldUser> here = co_await there;
-        for (HeldUser& held : here) {
-            if (!partition || held.unsure ||
-                parts_.registry.partition_of(held.user) == *partition) {
-                users.push_back(std::move(held));
+        std::uint32_t place = 0;
+        do {
+            auto make = [shard, place, &wanted]() -> Task<HeldPart> {
+                co_return shard->service.users_from(place, wanted);
+            };
+            Task<HeldPart> there =
+                run_there<HeldPart>(parts_.scheduler, shard->scheduler, std::move(make));
+            HeldPart here = co_await there;
+            std::ranges::move(here.users, std::back_inserter(users));
+            place = here.next;
+            if (place != 0) {
+                Task<bool> resting = rest(parts_.scheduler);
+                co_await resting;
             }
-        }
+        } while (place != 0);
     }
     co_return users;
 }
@@ -60,7 +82,7 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     asserting_ = true;
     must_assert_ = false;
     const std::uint64_t losses = losses_;
-    std::vector<HeldUser> held = co_await users_in(std::nullopt);
+    std::vector<HeldUser> held = co_await users_in(all_partitions());
     std::vector<UserId> users = names_of(held);
     const std::size_t count = users.size();
     const auto flow = [](PresenceService& service, std::vector<UserId> share) {
@@ -88,22 +110,44 @@ Detached ClusterMember::check_next() {
     if (stopped_) {
         co_return;
     }
-    const std::uint32_t partitions = parts_.registry.partitions();
-    parts_.scheduler.after(parts_.config.heartbeat.interval / static_cast<int>(partitions),
-                           [this] { check_next(); });
+    const MonoTime begun = parts_.clock.now();
+    const std::uint32_t all = parts_.registry.partitions();
+    const std::uint32_t share = (all + kRounds - 1) / kRounds;
+    const std::uint32_t rounds = (all + share - 1) / share;
     if (health_ == StoreHealth::ok && !asserting_) {
-        const std::uint32_t partition = next_partition_;
-        next_partition_ = (next_partition_ + 1) % partitions;
-        co_await check(partition);
+        const std::uint32_t first = next_partition_;
+        next_partition_ = first + share < all ? first + share : 0;
+        Task<bool> checking = check({first, std::min(share, all - first)});
+        co_await checking;
+    }
+    const Millis every = parts_.config.heartbeat.interval / static_cast<int>(rounds);
+    parts_.scheduler.after(std::max(every - (parts_.clock.now() - begun), kLeastPause),
+                           [this] { check_next(); });
+}
+
+Task<bool> ClusterMember::check(Partitions partitions) {
+    std::vector<HeldUser> held = co_await users_in(partitions);
+    std::vector<std::vector<HeldUser>> shares(partitions.count);
+    for (HeldUser& one : held) {
+        // Who is unsure needs no question, and may be of any.
+        const std::uint32_t share =
+            one.unsure ? 0 : parts_.registry.partition_of(one.user) - partitions.first;
+        shares[share].push_back(std::move(one));
+    }
+    bool all = true;
+    for (std::uint32_t i = 0; i < partitions.count && health_ == StoreHealth::ok; ++i) {
+        const std::uint32_t partition = partitions.first + i;
+        const bool compared = co_await check_one(partition, std::move(shares[i]));
+        all = all && compared;
         if (unheard_ends_.erase(partition) > 0) {
             co_await take_ends_once(self_, partition);
         }
     }
+    co_return all;
 }
 
-Task<bool> ClusterMember::check(std::uint32_t partition) {
+Task<bool> ClusterMember::check_one(std::uint32_t partition, std::vector<HeldUser> held) {
     ++counters_.checks;
-    std::vector<HeldUser> held = co_await users_in(partition);
     const MonoTime now = parts_.clock.now();
     const auto kept = kept_at_.find(partition);
     const bool keep = kept == kept_at_.end() || now >= kept->second + kKeepEvery;
@@ -118,7 +162,7 @@ Task<bool> ClusterMember::look_over() {
     if (health_ != StoreHealth::ok) {
         co_return false;
     }
-    const std::vector<HeldUser> held = co_await users_in(std::nullopt);
+    const std::vector<HeldUser> held = co_await users_in(all_partitions());
     for (std::size_t i = 0; i < held.size(); i += kLookedOver) {
         std::vector<HeldUser> some = slice(held, i, kLookedOver);
         const bool compared = co_await compare(std::move(some), false);

@@ -37,7 +37,7 @@ Task<bool> ClusterMember::start() {
 Task<bool> ClusterMember::leave(bool owes) {
     stopped_ = true;
     parts_.scheduler.cancel(timer_);
-    const std::vector<HeldUser> left = co_await users_in(std::nullopt);
+    const std::vector<HeldUser> left = co_await users_in(all_partitions());
     if (owes || !left.empty()) {
         co_return false;  // The others settle what is in grace, when its time is over.
     }

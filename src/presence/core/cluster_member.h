@@ -109,9 +109,16 @@ private:
     /// Whether a user without a record is one who is not there (RULINGS 23).
     void learn_who_has_stated(const Membership& membership);
     Detached check_next();
-    /// Users held by this node: all, or those of a partition.
-    [[nodiscard]] Task<std::vector<HeldUser>> users_in(std::optional<std::uint32_t> partition);
-    [[nodiscard]] Task<bool> check(std::uint32_t partition);
+    /// Some partitions that follow each other.
+    struct Partitions {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+    };
+    [[nodiscard]] Partitions all_partitions() const { return {0, parts_.registry.partitions()}; }
+    /// Users held by this node in these, and all who are unsure.
+    [[nodiscard]] Task<std::vector<HeldUser>> users_in(Partitions partitions);
+    [[nodiscard]] Task<bool> check(Partitions partitions);
+    [[nodiscard]] Task<bool> check_one(std::uint32_t partition, std::vector<HeldUser> held);
     /// @param keep  Their records are to live on as well, as if they had just been written.
     [[nodiscard]] Task<bool> compare(std::vector<HeldUser> held, bool keep);
     /// Notes a loss that begins now; one is often heard of in several ways and at several times.

@@ -118,6 +118,10 @@ public:
 
     /// Users with sessions on this thread, or with changes that the store has not got.
     [[nodiscard]] std::vector<HeldUser> users_here();
+    /// Likewise from `place` on, at most so many that no beat is kept waiting: those of `wanted`,
+    /// and all who are unsure.
+    [[nodiscard]] HeldPart users_from(std::uint32_t place, const HeldFilter& wanted);
+    static constexpr std::uint32_t kHeldPlaces = 4096;
     /// The commit counter of the user's record as it stands here; 0 where nothing is sure.
     [[nodiscard]] std::uint64_t commit_here(const UserId& user);
     /// The record of a user who has sessions here, whatever the store says; else null.

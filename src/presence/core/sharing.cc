@@ -178,32 +178,6 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     }
 }
 
-std::vector<HeldUser> PresenceService::users_here() {
-    std::vector<HeldUser> users;
-    users.reserve(users_.size());
-    users_.for_each([&](SlotId, User& user) {
-        if (!user.sessions.empty() || user.ahead) {
-            const bool unsure = (user.ahead || !user.loaded) && !user.lock.held();
-            users.push_back({user.id, commit_here(user.id), unsure});
-        }
-    });
-    return users;
-}
-
-std::uint64_t PresenceService::commit_here(const UserId& id) {
-    const SlotId slot = users_.find(id);
-    User* const user = slot ? users_.get(slot) : nullptr;
-    return user != nullptr && user->record && user->loaded && !user->ahead && !user->lock.held()
-               ? user->record->commit
-               : 0;
-}
-
-UserRecordRef PresenceService::record_here(const UserId& id) {
-    const SlotId slot = users_.find(id);
-    User* const user = slot ? users_.get(slot) : nullptr;
-    return user != nullptr && !user->sessions.empty() ? user->record : nullptr;
-}
-
 Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     Result<bool> all = true;
     for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {

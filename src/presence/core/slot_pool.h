@@ -72,6 +72,10 @@ public:
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Slots there are, used or free: all are below it.
+    [[nodiscard]] std::uint32_t slots() const noexcept {
+        return static_cast<std::uint32_t>(places_.size());
+    }
 
     template <class Visit>
     void for_each(Visit&& visit) {

@@ -96,6 +96,18 @@ public:
     void for_each(Visit&& visit) {
         pool_.for_each(std::forward<Visit>(visit));
     }
+    /// Whoever stands in the next `count` places from `place` on. Returns where to go on; 0: that
+    /// was all.
+    template <class Visit>
+    std::uint32_t for_some(std::uint32_t place, std::uint32_t count, Visit&& visit) {
+        const std::uint32_t end = pool_.slots() - place > count ? place + count : pool_.slots();
+        for (; place < end; ++place) {
+            if (const User* const user = pool_.in(place).first) {
+                visit(*user);
+            }
+        }
+        return end < pool_.slots() ? end : 0;
+    }
 
 private:
     SlotPool<User> pool_;

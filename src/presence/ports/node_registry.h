@@ -61,6 +61,7 @@ public:
     virtual ~NodeRegistry() = default;
 
     [[nodiscard]] virtual std::uint32_t partitions() const = 0;
+    /// From any thread.
     [[nodiscard]] virtual std::uint32_t partition_of(const UserId& user) const = 0;
 
     /// Takes or renews the lease of `lease.node`, which runs from the moment at which this was
