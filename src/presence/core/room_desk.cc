@@ -187,10 +187,20 @@ void RoomDesk::on_session_ended(const UserId& user, const SessionId& session) {
 
 Task<Result<bool>> RoomDesk::follow_self(UserId user) {
     RoomSubject& subject = subjects_.open(user);
-    if (subject.at_home) {
+    if (std::exchange(subject.at_home, true)) {
         co_return true;
     }
-    subject.at_home = true;
+    Task<Result<bool>> looking = look_at_self(user);
+    Result<bool> looked = co_await looking;
+    RoomSubject* const still = subjects_.find(user);
+    if (!looked && still != nullptr) {
+        still->at_home = false;
+        subjects_.note_unused(*still);
+    }
+    co_return looked;
+}
+
+Task<Result<bool>> RoomDesk::look_at_self(UserId user) {
     std::vector<UserId> one{user};
     Result<bool> followed = co_await follow(std::move(one));
     if (!followed) {
@@ -261,6 +271,9 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
         Result<bool> followed = co_await follow_self(join.user);
         if (!followed) {
             undo(join, before);
+            if (!stays_.rooms_of(join.user).empty()) {
+                settle_in(join.user);  // Another join took this one to be settling it.
+            }
             co_return followed.error();
         }
     }

@@ -230,7 +230,10 @@ private:
         return sink_ != nullptr && sink_->is_open(join.connection);
     }
     void undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& before);
+    /// Follows one who is in rooms by sessions of here. While that is under way, and once it is
+    /// done, it is true at once.
     [[nodiscard]] Task<Result<RoomPicture>> ask_keeper(RoomId room,
+    [[nodiscard]] Task<Result<bool>> look_at_self(UserId user);
                                                        std::optional<RoomMember> member,
                                                        RoomNeed need, bool hold);
     [[nodiscard]] Task<Result<bool>> follow_self(UserId user);

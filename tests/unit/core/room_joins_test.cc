@@ -71,5 +71,40 @@ TEST(RoomJoins, AFailedObserveLeavesWhoWasInWhereItWas) {
     EXPECT_EQ(world.room_facts("hall").members, 2U);
 }
 
+TEST(RoomJoins, ASessionTakenOverDuringAnOutageIsFollowedAndCountedOnceItIsOver) {
+    World world;
+    const Client ann = world.connect("ann");
+    world.sessions.set_unavailable(true);
+    world.rooms(ann).take_over(
+        {NodeId{}, ann->user, ann->id, {{RoomId("hall"), "", world.clock.wall_now()}}});
+    world.run(kQuiet);
+    EXPECT_EQ(world.room_facts("hall").members, 1U);
+    EXPECT_EQ(world.room_facts("hall").counted, 0U);
+    world.sessions.set_unavailable(false);
+    world.run(kQuiet);
+    EXPECT_EQ(world.room_facts("hall").counted, 1U);
+    world.set_online_rule("ann", Audience::nobody);
+    world.run(kQuiet);
+    EXPECT_EQ(world.room_facts("hall").counted, 0U);
+}
+
+TEST(RoomJoins, OneThatWaitsForAnothersLookIsCountedThoughThatFails) {
+    World world;
+    const Client ann = world.connect("ann");
+    world.threads[0]->late.set_lateness(50ms);
+    world.sessions.set_unavailable(true);
+    const auto failing = start_task(world.rooms(ann).join(join_of(ann, false)));
+    world.sessions.set_unavailable(false);
+    RoomJoin other = join_of(ann, false);
+    other.room = RoomId("yard");
+    const auto joining = start_task(world.rooms(ann).join(std::move(other)));
+    world.run(2 * kQuiet);
+    ASSERT_TRUE(failing->has_value() && joining->has_value());
+    EXPECT_FALSE((*failing)->has_value());
+    EXPECT_TRUE((*joining)->has_value());
+    EXPECT_EQ(world.room_facts("hall").members, 0U);
+    EXPECT_EQ(world.room_facts("yard").counted, 1U);
+}
+
 }  // namespace
 }  // namespace presence
