@@ -96,6 +96,36 @@ Survey::~Survey() {
 // --- What is asked -----------------------------------------------------------------------------
 
 Task<Survey::People> Survey::people() {
+    Completion<People> counted([&](Completion<People>::Done done) {
+        askers_.push_back(std::move(done));
+        if (askers_.size() == 1) {
+            file_count();
+        }
+    });
+    People sum = co_await counted;
+    co_return sum;
+}
+
+void Survey::file_count() {
+    const Millis wait = next_count_ - parts_.clock.now();
+    if (wait > Millis{0}) {
+        parts_.scheduler.after(wait, [this] { count_for_askers(); });
+    } else {
+        count_for_askers();
+    }
+}
+
+Detached Survey::count_for_askers() {
+    next_count_ = parts_.clock.now() + kCountEvery;
+    std::vector<Completion<People>::Done> askers = std::exchange(askers_, {});
+    Task<People> counting = count_all();
+    const People sum = co_await counting;
+    for (Completion<People>::Done& done : askers) {
+        done(sum);
+    }
+}
+
+Task<Survey::People> Survey::count_all() {
     Task<Heard> asking = ask({});
     const Heard heard = co_await asking;
     People sum;

@@ -45,6 +45,9 @@ public:
     static constexpr Millis kPatience{900};
     /// What is said so of a room is older than any statement of it: these count from a time of day.
     static constexpr std::uint64_t kBeforeAll = 1;
+    /// Counts of people begin at least so far apart: one that begins late still ends within the
+    /// second.
+    static constexpr Millis kCountEvery{50};
     /// Questions under way. Beyond it, this node's own word has to do.
     static constexpr std::size_t kMost = 1'000;
 
@@ -58,6 +61,8 @@ public:
         std::vector<RoomFacts> rooms;  ///< By name, at most as many as were asked for.
         bool more = false;
     };
+    /// As of some moment after the call. All who ask within kCountEvery share a count, as each
+    /// compares all records of all nodes with the store.
     [[nodiscard]] Task<People> people();
     /// The members after `after`, at most `most`.
     [[nodiscard]] Task<RoomFacts> room(RoomId room, std::optional<UserId> after, std::size_t most);
@@ -89,6 +94,9 @@ private:
         std::size_t nodes = 1;
         bool exact = true;
     };
+    void file_count();
+    Detached count_for_askers();
+    [[nodiscard]] Task<People> count_all();
     [[nodiscard]] Task<Heard> ask(SurveyQuestion question);
     [[nodiscard]] Task<Heard> ask_others(SurveyQuestionRef question);
     [[nodiscard]] Task<bool> wait_for(std::uint64_t number, MonoTime until);
@@ -103,6 +111,8 @@ private:
     Shard& first_;
     std::uint64_t last_number_ = 0;
     std::map<std::uint64_t, Asked> asked_;
+    std::vector<Completion<People>::Done> askers_;  ///< For the next count; a call over HTTP each.
+    MonoTime next_count_;                           ///< None begins before.
 };
 
 }  // namespace presence

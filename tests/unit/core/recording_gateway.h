@@ -284,6 +284,7 @@ public:
         shard_.rooms.on_room_asked(room);
     }
     void on_survey(const SurveyQuestionRef& question) override {
+        ++surveys;
         if (shard_.survey != nullptr) {
             shard_.survey->on_question(question);
         }
@@ -302,6 +303,7 @@ public:
         RoomId room;
     };
     std::vector<Asked> asked;
+    std::size_t surveys = 0;
 
 private:
     Detached catch_up(SlotId id) {

@@ -72,6 +72,33 @@ TEST(Survey, WhatAnotherNodeHasChangedOfAUserIsCountedAsItStands) {
     }
 }
 
+TEST(Survey, ManyWhoAskAtOnceShareACountAndNoneIsAnsweredWithOneFromBeforeItAsked) {
+    Cluster cluster(2);
+    (void)cluster.connect(cluster.node(0), "ann");
+    (void)cluster.connect(cluster.node(1), "bob");
+    cluster.run(2s);
+    cluster.sessions.faults().set_delay(100ms);  // Of the comparison with the store.
+    Survey& survey = cluster.node(0).survey;
+    const auto first = start_task(survey.people());
+    cluster.run(10ms);
+    cluster.sessions.faults().set_delay(0ms);
+    const std::size_t asked = cluster.node(1).gateway.surveys;
+    (void)cluster.connect(cluster.node(1), "carl");  // Perhaps counted already without it.
+    ASSERT_FALSE(first->has_value());
+    std::vector<Started<Survey::People>> others;
+    for (int i = 0; i < 100; ++i) {
+        others.push_back(start_task(survey.people()));
+    }
+    cluster.run(1s);
+    ASSERT_TRUE(first->has_value());
+    for (const auto& other : others) {
+        ASSERT_TRUE(other->has_value());
+        EXPECT_TRUE((*other)->exact);
+        EXPECT_EQ(with(**other, online), 3U);
+    }
+    EXPECT_EQ(cluster.node(1).gateway.surveys - asked, 1U);
+}
+
 TEST(Survey, ANodeThatDoesNotAnswerIsLeftOutWithinASecondAndTheSumSaysSo) {
     Cluster cluster(3);
     (void)cluster.connect(cluster.node(0), "ann");
@@ -89,6 +116,22 @@ TEST(Survey, ANodeThatDoesNotAnswerIsLeftOutWithinASecondAndTheSumSaysSo) {
     cluster.go_on(cluster.node(1));
     cluster.run(1s);
     EXPECT_TRUE(cluster.wait(cluster.node(0).survey.people()).exact);
+}
+
+TEST(Survey, WhoAsksWhileOthersWaitForANodeIsAnsweredWithinASecondToo) {
+    Cluster cluster(2);
+    (void)cluster.connect(cluster.node(0), "ann");
+    cluster.run(2s);
+    cluster.pause(cluster.node(1));
+    std::vector<Started<Survey::People>> askers;
+    for (int i = 0; i < 5; ++i) {
+        askers.push_back(start_task(cluster.node(0).survey.people()));
+        cluster.run(i < 4 ? 20ms : 980ms);
+    }
+    for (const auto& asker : askers) {
+        ASSERT_TRUE(asker->has_value());
+        EXPECT_FALSE((*asker)->exact);
+    }
 }
 
 TEST(Survey, ADeadNodeIsMissedUntilItIsSettledAndThenNot) {
@@ -216,14 +259,15 @@ TEST(Survey, OverTheLimitOfQuestionsUnderWayThisNodesWordHasToDo) {
     (void)cluster.connect(cluster.node(1), "bob");
     cluster.run(2s);
     cluster.pause(cluster.node(1));
-    std::vector<Started<Survey::People>> asking;
-    for (std::size_t i = 0; i <= Survey::kMost; ++i) {
-        asking.push_back(start_task(cluster.node(0).survey.people()));
+    std::vector<Started<Survey::Rooms>> asking;
+    for (std::size_t i = 0; i < Survey::kMost; ++i) {
+        asking.push_back(start_task(cluster.node(0).survey.rooms("", std::nullopt, 9)));
     }
+    const auto last = start_task(cluster.node(0).survey.people());
     cluster.run(100ms);
-    ASSERT_TRUE(asking.back()->has_value());
-    EXPECT_FALSE((*asking.back())->exact);
-    EXPECT_EQ(with(**asking.back(), online), 1U);
+    ASSERT_TRUE(last->has_value());
+    EXPECT_FALSE((*last)->exact);
+    EXPECT_EQ(with(**last, online), 1U);
     EXPECT_EQ(cluster.node(0).shard.counters.surveys_refused, 1U);
     cluster.run(2s);
     EXPECT_EQ(cluster.node(0).survey.under_way(), 0U);

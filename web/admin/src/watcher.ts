@@ -2,6 +2,8 @@ import type { Api, Stats } from "./api.js";
 import { bucketsOf, quantile, rate, readMetrics, sumOf, type Sample } from "./metrics.js";
 
 const EVERY_MS = 2_000;
+/** For each of these calls all nodes compare all their users with the store. */
+const STATS_EVERY_MS = 30_000;
 /** Ten minutes. */
 const MOST_LOOKS = 300;
 
@@ -13,13 +15,18 @@ export interface Look {
   readonly readiness: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Looks at the server every 2 s while the page is shown, and keeps what it saw for ten minutes. */
+/**
+ * Looks at the server every 2 s while the page is shown, at the totals of all nodes every 30 s, and keeps what it saw
+ * for ten minutes.
+ */
 export class Watcher {
   readonly looks: Look[] = [];
   readonly #api: Api;
   readonly #onLook: (error: Error | undefined) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isEnded = false;
+  #stats: Stats | undefined;
+  #statsAt = Number.NEGATIVE_INFINITY;
 
   constructor(api: Api, onLook: (error: Error | undefined) => void) {
     this.#api = api;
@@ -51,7 +58,7 @@ export class Watcher {
         await this.#api.get("v1/users/nobody/sessions");
       }
       const [stats, text, readiness] = await Promise.all([
-        this.#api.find(this.#api.get<Stats>("v1/stats")),
+        this.#lookAtStats(),
         this.#api.find(this.#api.text("metrics")),
         this.#api.find(this.#api.get<Record<string, unknown>>("readyz")),
       ]);
@@ -62,6 +69,15 @@ export class Watcher {
     } catch (error) {
       this.#onLook(error as Error);
     }
+  }
+
+  async #lookAtStats(): Promise<Stats | undefined> {
+    const now = Date.now();
+    if (now - this.#statsAt >= STATS_EVERY_MS) {
+      this.#stats = await this.#api.find(this.#api.get<Stats>("v1/stats"));
+      this.#statsAt = now;
+    }
+    return this.#stats;
   }
 }
 
