@@ -77,36 +77,28 @@ void fill(RoomPage& page, const std::vector<Seen>& seen, const RoomFacts& facts,
     }
 }
 
-}  // namespace
-
-Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
-    Result<std::optional<UserId>> viewer = viewer_of(call);
-    Result<PageWanted> wanted = page_of(call);
-    if (!viewer || !wanted) {
-        co_return viewer ? wanted.error() : viewer.error();
-    }
-    if (call.caller.user && !rules::may_enter(call.caller.user->rights.rooms, call.room)) {
-        co_return Error{ErrorCode::forbidden, "this token does not allow that room", 0, 0};
-    }
-    Task<Result<bool>> taking = take_lookups(call, wanted->limit);
-    Result<bool> taken = co_await taking;
-    if (!taken) {
-        co_return taken.error();
-    }
-    Survey& survey = parts_.survey;
-    Scheduler& first = parts_.shards.all.front()->scheduler;
-    RoomPage page;
+/// Asks all nodes for the room and fills the page that is wanted.
+Task<Result<RoomFacts>> look_through(const ApiParts& parts, const RoomId& room,
+                                     const std::optional<UserId>& viewer, const PageWanted& wanted,
+                                     RoomPage& page) {
+    // All of a listed room at once: a question for so many members would tell how many are hidden.
+    std::size_t step = viewer ? parts.shard.limits.most_looked_at() : kStep;
     RoomFacts facts;
     std::optional<UserId> after;
     do {
-        const RoomId room = call.room;
+        Survey& survey = parts.survey;
         Task<RoomFacts> asking = run_there<RoomFacts>(
-            parts_.scheduler, first,
-            [&survey, room, after] { return survey.room(room, after, kStep); });
+            parts.scheduler, parts.shards.all.front()->scheduler,
+            [&survey, room, after, step] { return survey.room(room, after, step); });
         facts = co_await asking;
-        const bool whole = viewer->has_value() && !facts.large;
-        if (!after && wanted->after && !whole) {
-            after = UserId(*wanted->after);  // Nothing before it is needed.
+        const bool whole = viewer && !facts.large;
+        step = whole ? step : kStep;
+        if (facts.page.size() > step) {
+            facts.page.resize(step);
+            facts.more = true;
+        }
+        if (!after && wanted.after && !whole) {
+            after = UserId(*wanted.after);  // Nothing before it is needed.
             facts.more = true;
             continue;
         }
@@ -118,23 +110,56 @@ Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
             break;
         }
         after = users.back();
-        Task<Result<std::vector<Seen>>> looking =
-            parts_.shard.reader.look(*viewer, std::move(users));
+        Task<Result<std::vector<Seen>>> looking = parts.shard.reader.look(viewer, std::move(users));
         Result<std::vector<Seen>> seen = co_await looking;
         if (!seen) {
             co_return seen.error();
         }
-        fill(page, *seen, facts, parts_.shard.reader, *wanted, !viewer->has_value());
+        fill(page, *seen, facts, parts.shard.reader, wanted, !viewer);
         facts.more = facts.more && (whole || !page.more);
     } while (facts.more);
+    co_return facts;
+}
+
+}  // namespace
+
+Task<Calls::Answer> Calls::get_room(const AdmittedCall& call) const {
+    Result<std::optional<UserId>> viewer = viewer_of(call);
+    Result<PageWanted> wanted = page_of(call);
+    if (!viewer || !wanted) {
+        co_return viewer ? wanted.error() : viewer.error();
+    }
+    if (call.caller.user && !rules::may_enter(call.caller.user->rights.rooms, call.room)) {
+        co_return Error{ErrorCode::forbidden, "this token does not allow that room", 0, 0};
+    }
+    // However short the page, the room is gone through.
+    const std::size_t charged = std::max(wanted->limit, kPage);
+    Task<Result<bool>> taking = take_lookups(call, charged);
+    Result<bool> taken = co_await taking;
+    if (!taken) {
+        co_return taken.error();
+    }
+    RoomPage page;
+    Task<Result<RoomFacts>> looking = look_through(parts_, call.room, *viewer, *wanted, page);
+    Result<RoomFacts> facts = co_await looking;
+    if (!facts) {
+        co_return facts.error();
+    }
+    if (!facts->large && page.listed > charged) {
+        Task<Result<bool>> taking_rest = take_lookups(call, page.listed - charged);
+        taken = co_await taking_rest;
+        if (!taken) {
+            co_return taken.error();
+        }
+    }
     protocol::RoomFields fields{call.room};
     // A user hears nothing of where those are whom not everyone may see.
-    fields.exact = viewer->has_value() ? facts.counted_exact : facts.exact;
+    fields.exact = viewer->has_value() ? facts->counted_exact : facts->exact;
     if (!viewer->has_value()) {
-        fields.count = facts.members;
-        fields.public_count = facts.counted;
+        fields.count = facts->members;
+        fields.public_count = facts->counted;
     } else {
-        fields.count = facts.large ? facts.counted : page.listed;
+        fields.count = facts->large ? facts->counted : page.listed;
     }
     const std::vector<std::string_view> members(page.members.begin(), page.members.end());
     const std::string next = encode_page_cursor(page.last.text);

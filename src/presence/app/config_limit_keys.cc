@@ -16,6 +16,9 @@ constexpr Millis kLeastAttachTimeout{100};
 void add_room_limit_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(number("limits.room_members", "Members of a room that are listed.",
                           PRESENCED_FIELD(node.limits.room_members), 1, 10'000));
+    keys.push_back(number("limits.room_looked_at",
+                          "Members of a room that is listed, hidden ones included.",
+                          PRESENCED_FIELD(node.limits.room_looked_at), 1, 100'000));
     keys.push_back(number("limits.room_total", "Members of a room on one node.",
                           PRESENCED_FIELD(node.limits.room_total), 1, 1'000'000));
     keys.push_back(number("limits.rooms_per_connection", "Rooms that a connection is in or hears.",

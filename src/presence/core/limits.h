@@ -2,6 +2,7 @@
 
 #include "presence/base/time.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace presence {
@@ -24,7 +25,15 @@ struct Limits {
     std::size_t custom_status_text = 100;
     /// Members of a room that are listed live.
     std::size_t room_members = 500;
-    /// Members of a room on one node: somewhat more than the connections of a node.
+    /// Members of a room, those included whom not everyone may see, up to which it is listed: each
+    /// join looks at all of them, which is a hundred thousand records a second where fifty people
+    /// join (docs/adr/0004-rooms.md). `room_members`, where that is more.
+    std::size_t room_looked_at = 2'000;
+    [[nodiscard]] std::size_t most_looked_at() const noexcept {
+        return std::max(room_looked_at, room_members);
+    }
+    /// Members of a room on one node: somewhat more than the connections of a node, so that it is
+    /// never the room that is full and tells by that how many hidden ones are in it.
     std::size_t room_total = 20'000;
     /// Rooms that one connection and its session are in or hear: all channels of a busy person.
     std::size_t rooms_per_connection = 200;

@@ -141,15 +141,12 @@ std::size_t RoomKeeper::counted_everywhere(const Kept& kept) {
     return counted;
 }
 
-bool RoomKeeper::is_exact(const Kept& kept) {
-    std::size_t nodes = kept.own.empty() ? 0 : 1;
-    bool broken = false;
+std::size_t RoomKeeper::members_everywhere(const Kept& kept) {
+    std::size_t members = kept.own.size();
     for (const auto& [node, foreign] : kept.others) {
-        nodes += foreign.members > 0 ? 1U : 0U;
-        broken = broken || foreign.broken;
+        members += foreign.members;
     }
-    // A list tells apart who is in by several nodes; counts cannot.
-    return !broken && (nodes <= 1 || !kept.large);
+    return members;
 }
 
 bool RoomKeeper::owes(const Kept& kept) {
@@ -226,7 +223,8 @@ void RoomKeeper::changed(Kept& kept) {
 
 void RoomKeeper::weigh(Kept& kept) {
     const bool large =
-        rules::is_large(kept.large, counted_everywhere(kept), parts_.limits.room_members);
+        rules::is_large(kept.large, counted_everywhere(kept), parts_.limits.room_members) ||
+        rules::is_large(kept.large, members_everywhere(kept), parts_.limits.most_looked_at());
     if (large != kept.large) {
         kept.large = large;
         kept.owes_full = true;

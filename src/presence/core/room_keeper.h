@@ -37,7 +37,6 @@ enum class RoomNeed : std::uint8_t {
 /// The state of a room when it was asked for.
 struct RoomPicture {
     bool large = false;
-    bool exact = true;
     std::size_t counted = 0;
     std::vector<RoomStatementRef> parts;  ///< Statements to apply, as `RoomNeed` wanted.
 };
@@ -203,7 +202,8 @@ private:
     [[nodiscard]] RoomStatementRef recent_changes(const Kept& kept) const;
     static void add_current(const Kept& kept, const UserId& user, RoomStatement& statement);
     [[nodiscard]] static std::size_t counted_everywhere(const Kept& kept);
-    [[nodiscard]] static bool is_exact(const Kept& kept);
+    /// Who is in by several nodes is in two of the numbers.
+    [[nodiscard]] static std::size_t members_everywhere(const Kept& kept);
     /// Whether another node answers for the member.
     [[nodiscard]] bool is_anothers(const Kept& kept, const UserId& user) const;
     void count_up(const Kept& kept, RoomFacts& facts) const;

@@ -140,7 +140,7 @@ void RoomKeeper::take_back(const Kept& kept, const NodeId& name) {
 }
 
 RoomPicture RoomKeeper::picture(const Kept& kept, RoomNeed need) const {
-    RoomPicture picture{kept.large, is_exact(kept), counted_everywhere(kept), {}};
+    RoomPicture picture{kept.large, counted_everywhere(kept), {}};
     if (need == RoomNeed::counts) {
         return picture;
     }

@@ -20,15 +20,15 @@ namespace presence::rules {
 [[nodiscard]] bool may_enter(const std::optional<std::vector<std::string>>& patterns,
                              const RoomId& room);
 
-/// Whether the room is large, that is: counts take the place of lists. It becomes so beyond
-/// `most_listed` and returns at nine tenths of it, so that one who comes and goes does not switch
-/// it over and over (DESIGN rule 28).
+/// Whether the room is large, that is: counts take the place of lists. It becomes so beyond `most`
+/// and returns at nine tenths of it, so that one who comes and goes does not switch it over and
+/// over (DESIGN rule 28).
 ///
-/// @param counted  Members that count_openly, on all nodes.
-[[nodiscard]] constexpr bool is_large(bool was_large, std::size_t counted,
-                                      std::size_t most_listed) noexcept {
+/// @param size  On all nodes: members in the count that everyone sees, or all members, each by a
+///              bound of its own.
+[[nodiscard]] constexpr bool is_large(bool was_large, std::size_t size, std::size_t most) noexcept {
     constexpr std::size_t kTenth = 10;
-    return counted > most_listed || (was_large && counted > most_listed - most_listed / kTenth);
+    return size > most || (was_large && size > most - most / kTenth);
 }
 
 /// Whether the user's own rule for `online` admits everyone, whatever blocks say (RULINGS 10).

@@ -234,6 +234,26 @@ TEST(RoomsOverNodes, WhatANodeSaidThatLeftTheRoomBeforeItsStatementIsVoidInTheEn
     EXPECT_EQ(cluster.join(bob, "hall").line(), "room hall 1; members bob online,");
 }
 
+TEST(RoomsOverNodes, HiddenMembersOfAllNodesMakeARoomLargeOnceTheyAreTooManyToBeLookedAt) {
+    Cluster cluster(2);
+    cluster.limits.room_members = 5;
+    cluster.limits.room_looked_at = 20;
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.join(ann, "hall");
+    std::vector<Cluster::DeviceRef> hidden;
+    for (std::size_t i = 0; i < 20; ++i) {
+        const std::string name = "hidden" + std::to_string(i);
+        cluster.hide(name.c_str());
+        hidden.push_back(cluster.connect(cluster.node(i % 2), name.c_str()));
+        cluster.run(kQuiet);
+        EXPECT_THAT(cluster.told_rooms(ann), IsEmpty());
+        cluster.join(hidden.back(), "hall", {.hears = false});
+    }
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("room hall 1"));
+    EXPECT_EQ(cluster.join(hidden[1], "hall").line(), "room hall 1");
+}
+
 }  // namespace
 
 }  // namespace presence::testing
