@@ -17,7 +17,8 @@ struct Limits {
     /// Users in one REST query.
     std::size_t query_users = 1000;
     /// Largest message either way after `welcome`, in bytes: a watch list of 500 ids of 128 bytes
-    /// with their versions fits.
+    /// fits, each byte of them escaped or not, or of 469 such with the versions held of them. A
+    /// client splits what is longer (RULINGS 37).
     std::size_t message_bytes = 128 * 1024;
     /// Largest message before `welcome`, in bytes: a token and a device name.
     std::size_t hello_bytes = 16 * 1024;
