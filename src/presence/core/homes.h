@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/base/home_thread.h"
 #include "presence/base/ids.h"
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
@@ -18,11 +19,11 @@ public:
 
     [[nodiscard]] std::size_t count() const noexcept { return threads_.size(); }
     [[nodiscard]] std::size_t index_of(const UserId& user) const noexcept {
-        return IdHash{}(user) % threads_.size();
+        return home_thread(user, threads_.size());
     }
     /// Which thread keeps a room.
     [[nodiscard]] std::size_t index_of(const RoomId& room) const noexcept {
-        return IdHash{}(room) % threads_.size();
+        return home_thread(room, threads_.size());
     }
     [[nodiscard]] Scheduler& thread(std::size_t index) const { return *threads_[index]; }
 

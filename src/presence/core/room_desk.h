@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/base/clock.h"
+#include "presence/base/home_thread.h"
 #include "presence/base/scheduler.h"
 #include "presence/base/task.h"
 #include "presence/base/unique_function.h"
@@ -213,7 +214,7 @@ private:
 
     // Membership, in room_desk.cc
     [[nodiscard]] std::size_t room_of_thread(const RoomId& room) const {
-        return IdHash{}(room) % threads_.size();
+        return home_thread(room, threads_.size());
     }
     /// Runs `work(keeper)` on the room's home, after all that was sent there before.
     void at_keeper(const RoomId& room, UniqueFunction<void(RoomKeeper&)> work);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/base/home_thread.h"
 #include "presence/base/scheduler.h"
 #include "presence/ports/presence_bus.h"
 
@@ -31,15 +32,15 @@ public:
     [[nodiscard]] PresenceBus& endpoint(std::size_t index);
     [[nodiscard]] std::size_t endpoints() const noexcept { return endpoints_.size(); }
 
-    /// The thread that keeps the subscriptions to `user` and gets the signals for them. The same
-    /// function as core's Homes::index_of. Any thread.
+    /// The thread that keeps the subscriptions to `user` and gets the signals for them: the user's
+    /// home. Any thread.
     [[nodiscard]] std::size_t home_of(const UserId& user) const noexcept {
-        return IdHash{}(user) % endpoints_.size();
+        return home_thread(user, endpoints_.size());
     }
 
     /// Likewise of what is published about `room`, and of core's RoomKeeper. Any thread.
     [[nodiscard]] std::size_t home_of(const RoomId& room) const noexcept {
-        return IdHash{}(room) % endpoints_.size();
+        return home_thread(room, endpoints_.size());
     }
 
     /// Users of home `index` to whom anybody subscribed. On thread `index`.

@@ -1,5 +1,6 @@
 // What the hub sends and what it hears: changes, profiles, rooms.
 
+#include "presence/base/home_thread.h"
 #include "presence/stores/redis/bus_hub.h"
 #include "presence/stores/redis/slots.h"
 
@@ -57,7 +58,7 @@ void RedisBus::Hub::publish_here(const PresenceEventRef& event) {
 }
 
 void RedisBus::Hub::deliver_home(const UserId& user, UniqueFunction<void(Outlet&)> what) {
-    deliver_soon(IdHash{}(user) % threads.size(), std::move(what));
+    deliver_soon(home_thread(user, threads.size()), std::move(what));
 }
 
 void RedisBus::Hub::subscribe_room(std::size_t thread, RoomId room, Subscribed done) {

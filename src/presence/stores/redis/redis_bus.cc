@@ -1,6 +1,7 @@
 #include "presence/stores/redis/redis_bus.h"
 
 #include "presence/base/assert.h"
+#include "presence/base/home_thread.h"
 #include "presence/stores/redis/bus_hub.h"
 
 #include <atomic>
@@ -185,7 +186,7 @@ PresenceBus& RedisBus::endpoint(std::size_t index) {
 }
 
 std::size_t RedisBus::home_of(const UserId& user) const noexcept {
-    return IdHash{}(user) % endpoints_.size();
+    return home_thread(user, endpoints_.size());
 }
 
 void RedisBus::set_gap_handler(std::size_t index,
