@@ -17,30 +17,26 @@ enum class Cause : std::uint8_t {
     grace_over,
     goodbye,
     silence,
-    displaced,  ///< A newer session took the place at the limit.
     kicked,
     revoked,
-    token_expired,
     erased,
     activity,
     idle,
     status,
     status_expiry,
-    privacy,
     restart,     ///< Found in the journal of the life before.
     node_death,  ///< Another node died and left its session.
     assertion,   ///< Stated to the store again.
     rejoin,      ///< Others had ended it, but it lives.
     beat,        ///< A heartbeat over HTTP that said something new, or was due to be noted.
 };
-inline constexpr std::size_t kCauses = 21;
+inline constexpr std::size_t kCauses = 18;
 
 [[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
     constexpr std::array<std::string_view, kCauses> kNames{
-        "connect",   "resume", "close",         "grace_over",    "goodbye", "silence",
-        "displaced", "kicked", "revoked",       "token_expired", "erased",  "activity",
-        "idle",      "status", "status_expiry", "privacy",       "restart", "node_death",
-        "assertion", "rejoin", "beat"};
+        "connect",       "resume",  "close",      "grace_over", "goodbye", "silence",
+        "kicked",        "revoked", "erased",     "activity",   "idle",    "status",
+        "status_expiry", "restart", "node_death", "assertion",  "rejoin",  "beat"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 

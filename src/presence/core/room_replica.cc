@@ -74,7 +74,6 @@ RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahe
     }
     part.broken = part.broken && !statement.full;
     part.counted = statement.counted;
-    part.members = statement.members;
     part.listed = statement.listed;
     const std::uint32_t node = part.index;
     if (statement.full && statement.members == 0) {
@@ -309,8 +308,8 @@ bool RoomReplica::judge(RoomViewer& viewer, std::uint32_t slot, Verdict verdict)
 
 RoomViewer& RoomReplica::add_viewer(RoomViewer viewer) {
     PRESENCE_ASSERT(!by_connection_.contains(viewer.connection));
-    viewer.turned_at = subjects_.next_turn();
     by_connection_.emplace(viewer.connection, viewers_.size());
+    viewer.turned_at = subjects_.next_turn();
     viewers_.push_back(std::move(viewer));
     return viewers_.back();
 }

@@ -166,7 +166,6 @@ private:
         std::uint32_t index = 0;
         std::uint64_t sequence = 0;
         std::size_t counted = 0;
-        std::size_t members = 0;
         bool listed = true;
         bool broken = false;
     };

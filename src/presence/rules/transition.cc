@@ -54,7 +54,6 @@ Transition advance(const Presence& before, const Merged& merged, const DeclaredS
 
     const bool was_there = before.shown.status != Status::offline;
     const bool is_there = after.shown.status != Status::offline;
-    transition.began = is_there && !was_there;
     transition.ended = was_there && !is_there;
     if (transition.ended) {
         after.last_seen = last_seen_after(before.last_seen, facts);

@@ -19,7 +19,6 @@ struct Transition {
     Presence after;
     bool shown_changed = false;  ///< Some viewer could see it: the shown version has grown.
     bool own_changed = false;    ///< The own version has grown.
-    bool began = false;          ///< The public presence began (was offline).
     bool ended = false;          ///< The public presence ended: last seen is to be written.
 };
 

@@ -66,7 +66,6 @@ RC_GTEST_PROP(TransitionRules, LastSeenMovesOnlyAtAnEndNeverBackNeverBeyondNow, 
             RC_ASSERT((!step.before.last_seen || *t.after.last_seen >= *step.before.last_seen));
         }
         RC_ASSERT((!t.ended || t.after.last_seen));
-        RC_ASSERT((!(t.began && t.ended)));
     });
 }
 
@@ -86,7 +85,6 @@ RC_GTEST_PROP(TransitionRules, ToSettleTwiceIsToSettleOnce, ()) {
         const Transition again = advance(t.after, step.merged, step.declared, step.facts);
         RC_ASSERT(!again.shown_changed);
         RC_ASSERT(!again.own_changed);
-        RC_ASSERT(!again.began);
         RC_ASSERT(!again.ended);
         RC_ASSERT(again.after.last_seen == t.after.last_seen);
     });
@@ -105,7 +103,7 @@ RC_GTEST_PROP(TransitionRules, TheInvisibleLeaveNoTrace, ()) {
         step.declared.expires_at.reset();
         step.merged = merge(step.declared, *any_sessions(), *any_merge_config(), now);
         const Transition t = advance(step.before, step.merged, step.declared, step.facts);
-        RC_ASSERT((!t.shown_changed && !t.began && !t.ended));
+        RC_ASSERT((!t.shown_changed && !t.ended));
         hiding = t.after;
         now = now + 10s;
     }

@@ -38,7 +38,6 @@ TEST(Advance, NothingHappensToWhoWasNeverThere) {
         advance({}, {}, {}, {.now = kNow, .version_floor = 77, .sign_of_life = kNow});
     EXPECT_FALSE(none.shown_changed);
     EXPECT_FALSE(none.own_changed);
-    EXPECT_FALSE(none.began);
     EXPECT_FALSE(none.ended);
     EXPECT_EQ(none.after.shown_version, Version{0});
     EXPECT_EQ(none.after.own_version, Version{0});
@@ -48,7 +47,6 @@ TEST(Advance, NothingHappensToWhoWasNeverThere) {
 TEST(Advance, TheFirstSessionBeginsThePresence) {
     const Transition begin = advance({}, visible(Status::online), {},
                                      {.now = kNow, .version_floor = 77, .sign_of_life = kNow});
-    EXPECT_TRUE(begin.began);
     EXPECT_FALSE(begin.ended);
     EXPECT_TRUE(begin.shown_changed);
     EXPECT_TRUE(begin.own_changed);
@@ -71,7 +69,6 @@ TEST(Advance, AChangeOfStatusGrowsBothVersionsByOneAndBeginsAnew) {
     const Presence before = online_before();
     const Transition change = advance(before, visible(Status::busy), {}, at(kNow));
     EXPECT_TRUE(change.shown_changed);
-    EXPECT_FALSE(change.began);
     EXPECT_FALSE(change.ended);
     EXPECT_EQ(change.after.shown_version.value, before.shown_version.value + 1);
     EXPECT_EQ(change.after.own_version.value, before.own_version.value + 1);
@@ -98,7 +95,6 @@ TEST(Advance, GoingOfflineEndsThePresenceAtTheSignOfLife) {
     const Transition end =
         advance(online_before(), {}, {}, {.now = kNow, .sign_of_life = kNow - 40s});
     EXPECT_TRUE(end.ended);
-    EXPECT_FALSE(end.began);
     EXPECT_EQ(end.after.last_seen, kNow - 40s);
 }
 
@@ -165,7 +161,6 @@ TEST(Advance, Fo049WhatTheInvisibleDoIsNeverTold) {
 
     const Transition back = advance(leave.after, hidden(), declared, at(kNow + 3h));
     EXPECT_FALSE(back.shown_changed);
-    EXPECT_FALSE(back.began);
     EXPECT_EQ(back.after.shown, gone.shown);
     EXPECT_EQ(back.after.shown.since, gone.shown.since);
     EXPECT_EQ(back.after.shown_version, gone.shown_version);
@@ -186,7 +181,6 @@ TEST(Advance, ComingOutOfInvisibilityBeginsThePresence) {
     const DeclaredState declared = for_all(DeclaredStatus::invisible);
     const Presence in = advance({}, hidden(), declared, at(kNow)).after;
     const Transition out = advance(in, visible(Status::online), {}, at(kNow + 1h));
-    EXPECT_TRUE(out.began);
     EXPECT_TRUE(out.shown_changed);
 }
 
