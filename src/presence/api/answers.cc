@@ -12,23 +12,13 @@ namespace presence::api {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 /// Whether the list of tags has `etag`, weak or not (RFC 9110, 13.1.2). Tags of this server hold no
 /// commas.
 bool names(std::string_view list, std::string_view etag) {
     while (!list.empty()) {
         const std::string_view piece = list.substr(0, list.find(','));
         list.remove_prefix(std::min(list.size(), piece.size() + 1));
-        std::string_view one = trimmed(piece);
+        std::string_view one = net::trimmed(piece);
         if (one.starts_with("W/")) {
             one.remove_prefix(2);
         }

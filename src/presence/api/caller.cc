@@ -13,21 +13,6 @@ Error unauthorized() {
             0, 0};
 }
 
-/// The token of the one Authorization header, if it is a Bearer one.
-std::optional<std::string> bearer_token(const net::HttpRequest& request) {
-    constexpr std::string_view kScheme = "bearer ";
-    const auto value = request.header("authorization");
-    if (!value || request.header_count("authorization") > 1 || value->size() <= kScheme.size()) {
-        return std::nullopt;
-    }
-    if (!net::same_header_name(value->substr(0, kScheme.size()), kScheme)) {
-        return std::nullopt;
-    }
-    std::string_view token = value->substr(kScheme.size());
-    token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
-    return std::string(token);
-}
-
 /// The value of the one cookie of that name (RFC 6265); two of them are none, as nobody can tell
 /// which is meant.
 std::optional<std::string> cookie_value(const net::HttpRequest& request, std::string_view name) {
@@ -121,8 +106,9 @@ std::optional<std::string> Doorman::cookie_token(const Route& route,
 
 Task<Result<Caller>> Doorman::identify(const Route& route, const net::HttpRequest& request) const {
     const bool by_header = request.header("authorization").has_value();
-    std::optional<std::string> token =
-        by_header ? bearer_token(request) : cookie_token(route, request);
+    std::optional<std::string> token = by_header
+                                           ? std::optional<std::string>(net::bearer_token(request))
+                                           : cookie_token(route, request);
     if (!token) {
         co_return unauthorized();
     }
@@ -144,7 +130,7 @@ Task<Result<Caller>> Doorman::identify(const Route& route, const net::HttpReques
 
 bool Doorman::may_expect(const Route& route, const std::optional<std::string>& subject,
                          const net::HttpRequest& head) const {
-    const std::optional<std::string> token = bearer_token(head);
+    const std::optional<std::string_view> token = net::bearer_token(head);
     if (!token) {
         return false;
     }

@@ -10,19 +10,12 @@ namespace presence::app {
 
 namespace {
 
-bool is_bearer(std::string_view value) {
-    constexpr std::string_view kScheme = "bearer ";
-    return value.size() > kScheme.size() &&
-           std::ranges::equal(value.substr(0, kScheme.size()), kScheme, {},
-                              [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-}
-
 bool may_read_metrics(const net::HttpRequest& request, const MetricsDoor& door) {
-    constexpr std::size_t kScheme = 7;
-    const auto authorization = request.header("authorization");
-    return !door.is_key ||
-           (authorization && request.header_count("authorization") == 1 &&
-            is_bearer(*authorization) && door.is_key(authorization->substr(kScheme)));
+    if (!door.is_key) {
+        return true;
+    }
+    const std::optional<std::string_view> token = net::bearer_token(request);
+    return token && door.is_key(*token);
 }
 
 }  // namespace
@@ -110,9 +103,7 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
         refuse(id, 403, {ErrorCode::forbidden, "this origin is not allowed", 0, 0});
         return;
     }
-    const auto authorization = request.header("authorization");
-    if (request.header_count("authorization") > 1 ||
-        (authorization && !is_bearer(*authorization))) {
+    if (request.header("authorization") && !net::bearer_token(request)) {
         refuse(id, 401, {ErrorCode::unauthorized, "Authorization must be one Bearer token", 0, 0});
         return;
     }

@@ -50,10 +50,8 @@ void Gateway::on_upgrade(net::ConnectionId id, net::HttpRequest& request) {
     const SlotId slot = connections_.create();
     ClientConnection& connection = connections_.at(slot);
     connection.net = id;
-    const std::optional<std::string_view> authorization = request.header("authorization");
-    if (authorization && authorization->size() > 7) {
-        // The scheme was checked by the front door.
-        connection.rarely().header_token = std::string(authorization->substr(7));
+    if (const std::optional<std::string_view> token = net::bearer_token(request)) {
+        connection.rarely().header_token = std::string(*token);
     }
     if (!sockets_->accept_websocket(id, chosen, to_tag(slot))) {
         connections_.destroy(slot);

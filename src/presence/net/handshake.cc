@@ -14,17 +14,6 @@ constexpr std::string_view kAcceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11
 constexpr std::string_view kVersion = "13";
 constexpr std::size_t kKeySize = 24;  ///< Base64 of 16 bytes.
 
-std::string_view trimmed(std::string_view text) {
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!text.empty() && is_blank(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && is_blank(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 /// All items of a comma-separated header, over all its lines.
 std::vector<std::string> list_of(const HttpRequest& request, std::string_view name) {
     std::vector<std::string> items;

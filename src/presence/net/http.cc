@@ -99,6 +99,23 @@ std::string encode_head(const HttpResponse& response, const HeadFacts& facts) {
     return head;
 }
 
+std::string_view trimmed(std::string_view text) noexcept {
+    constexpr std::string_view kBlanks = " \t";
+    const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
+    text.remove_prefix(first);
+    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+std::optional<std::string_view> bearer_token(const HttpRequest& request) {
+    constexpr std::string_view kScheme = "bearer ";
+    const std::optional<std::string_view> value = request.header("authorization");
+    if (!value || request.header_count("authorization") > 1 || value->size() <= kScheme.size() ||
+        !same_header_name(value->substr(0, kScheme.size()), kScheme)) {
+        return std::nullopt;
+    }
+    return trimmed(value->substr(kScheme.size()));
+}
+
 std::string http_date(std::int64_t unix_seconds) {
     static constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",

@@ -75,6 +75,13 @@ struct HeadFacts {
 };
 [[nodiscard]] std::string encode_head(const HttpResponse& response, const HeadFacts& facts);
 
+/// Without blanks at either end, as lists in headers have them (RFC 9110, 5.6.1).
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
+
+/// The token of the one Authorization header, if it is a Bearer one (RFC 6750). Valid as long as
+/// the request.
+[[nodiscard]] std::optional<std::string_view> bearer_token(const HttpRequest& request);
+
 /// "Sun, 06 Nov 1994 08:49:37 GMT".
 [[nodiscard]] std::string http_date(std::int64_t unix_seconds);
 

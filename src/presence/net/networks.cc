@@ -53,13 +53,6 @@ std::array<std::uint8_t, 16> bytes_of(const RemoteAddress& address) {
     return bytes;
 }
 
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    return first == std::string_view::npos
-               ? std::string_view()
-               : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// Host and port apart: "[v6]:port", "[v6]", "v4:port", or a bare address. Nothing if malformed.
 std::optional<std::string_view> host_of(std::string_view text) {
     std::string_view port;
