@@ -21,12 +21,7 @@ Task<bool> end_on(Shard& shard, UserId user) {
 Calls::Calls(const ApiParts& parts, Readers& readers) : parts_(parts), readers_(readers) {}
 
 protocol::ParseLimits Calls::limits() const {
-    protocol::ParseLimits limits;
-    limits.watch = parts_.limits.watch;
-    limits.custom_status_text = parts_.limits.custom_status_text;
-    limits.list_users = parts_.limits.list_users;
-    limits.query_users = parts_.limits.query_users;
-    return limits;
+    return protocol::ParseLimits::of(parts_.limits);
 }
 
 Task<Calls::Answer> Calls::answer(const AdmittedCall& call) const {

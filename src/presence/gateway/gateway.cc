@@ -29,10 +29,7 @@ Gateway::~Gateway() {
 }
 
 void Gateway::limits_changed() {
-    parse_limits_.watch = parts_.limits.watch;
-    parse_limits_.custom_status_text = parts_.limits.custom_status_text;
-    parse_limits_.list_users = parts_.limits.list_users;
-    parse_limits_.query_users = parts_.limits.query_users;
+    parse_limits_ = protocol::ParseLimits::of(parts_.limits);
 }
 
 void Gateway::connect(Sockets& sockets, std::vector<Gateway*> peers) {

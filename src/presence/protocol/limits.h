@@ -26,6 +26,12 @@ struct ParseLimits {
     std::size_t custom_status_text = 100;  ///< Code points.
     std::size_t list_users = 10'000;       ///< Users in a rule, a block list, a contact list.
     std::size_t query_users = 1000;        ///< Users in one REST query.
+
+    /// From limits of the same names.
+    template <class Limits>
+    [[nodiscard]] static ParseLimits of(const Limits& limits) {
+        return {limits.watch, limits.custom_status_text, limits.list_users, limits.query_users};
+    }
 };
 
 }  // namespace presence::protocol
