@@ -138,16 +138,14 @@ public:
     /// Whether the user is in the count that everyone sees of the rooms that it is in.
     [[nodiscard]] bool is_counted(const UserId& user) const;
 
-    // -- What happens to connections
-    // -----------------------------------------------------------------
+    // -- What happens to connections -------------------------------------------------------------
     void drop_connection(std::uint32_t connection);
     /// It reads again: whole rooms in the place of what it missed.
     void catch_up(std::uint32_t connection);
     /// Whole rooms, missed anything or not (RULINGS 36).
     void refresh(std::uint32_t connection);
 
-    // -- News
-    // ------------------------------------------------------------------------------------------
+    // -- News ------------------------------------------------------------------------------------
     void on_presence(const PresenceEventRef& event);
     /// `viewing` are the user's connections on this thread.
     void reconsider(const UserId& user, std::span<const std::uint32_t> viewing);
@@ -160,8 +158,7 @@ public:
     /// again, and all that is listed is looked at and judged again, in paced rounds.
     void look_at_all_again();
 
-    // -- SessionListener, WatchNeighbour
-    // ---------------------------------------------------------------
+    // -- SessionListener, WatchNeighbour ---------------------------------------------------------
     void on_session_ended(const UserId& user, const SessionId& session) override;
     void on_session_moved(const UserId& user, const SessionId& session, NodeId taker) override;
     [[nodiscard]] bool follows(const UserId& user) const override {
@@ -231,13 +228,13 @@ private:
         return sink_ != nullptr && sink_->is_open(join.connection);
     }
     void undo(const RoomJoin& join, const std::optional<RoomStays::Stay>& before);
-    /// Follows one who is in rooms by sessions of here. While that is under way, and once it is
-    /// done, it is true at once.
     [[nodiscard]] Task<Result<RoomPicture>> ask_keeper(RoomId room,
-    [[nodiscard]] Task<Result<bool>> look_at_self(UserId user);
                                                        std::optional<RoomMember> member,
                                                        RoomNeed need, bool hold);
+    /// Follows one who is in rooms by sessions of here. While that is under way, and once it is
+    /// done, it is true at once.
     [[nodiscard]] Task<Result<bool>> follow_self(UserId user);
+    [[nodiscard]] Task<Result<bool>> look_at_self(UserId user);
     void refresh_self(const UserId& user) { refresh_selves({user}); }
 
     // Replicas, in room_replicas.cc
@@ -257,10 +254,10 @@ private:
     Detached judge(Replica replica, std::vector<UserId> users);
     Detached judge_again(Replica replica, std::uint32_t connection);
     /// A look failed, or could not tell all: it is made again, with others of the room.
-    /// What a look found of the member.
     void unsettle(const Replica& replica, const std::vector<UserId>& users);
     void unsettle(const Replica& replica, std::uint32_t viewer);
     void file_unsettled(const Replica& replica);
+    /// What a look found of the member.
     void take_found(const RoomReplica& replica, std::uint32_t slot, const Crowd& crowd,
                     std::size_t place);
     void take_record(RoomSubject& subject, const UserRecordRef& record);
@@ -272,10 +269,10 @@ private:
     // Looks at what may be outdated, in room_healing.cc
     void file_looks();
     void look_at_some();
-    /// What the node said of the room up to `sequence` is void.
     Detached refresh_selves(std::vector<UserId> users);
     /// What a look begun at `turn` found of a user who is in rooms from here.
     void take_self(RoomSubject& subject, const Seen& seen, std::uint64_t turn);
+    /// What the node said of the room up to `sequence` is void.
     void forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence);
 
     // Deliveries, in room_delivery.cc

@@ -116,16 +116,14 @@ public:
     /// The node is dead: what it said is void.
     void forget_node(const NodeId& node);
 
-    // -- Where words may have been lost, in room_healing.cc
-    // ----------------------------------------
+    // -- Where words may have been lost, in room_healing.cc --------------------------------------
     /// Asks about every room, in paced rounds, until each node that was known has said anew what
     /// it has, and states what this one has. What a node said that does not answer is void.
     void doubt_all();
     /// Likewise of one node and room.
     void doubt(const RoomId& room, const NodeId& node);
 
-    // -- For back ends
-    // -----------------------------------------------------------------------------
+    // -- For back ends ---------------------------------------------------------------------------
     // What this node answers for: its own members, but for those who are also in the room by a node
     // with a lower name, as they are that node's. So the answers of all nodes add up, whoever asks.
     /// The members after `after`, at most `most`.

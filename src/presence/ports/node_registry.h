@@ -49,11 +49,11 @@ struct Leftovers {
 };
 
 /// The nodes that share a session store: their leases, and which sessions a dead one left. It keeps
-/// facts; who sweeps what is decided in core/cluster.
+/// facts; who sweeps what is decided in core/cluster_sweep.cc.
 ///
 /// Users fall into partitions; each partition has an index from nodes to the users of whose records
 /// they are part, kept by the commits of the SessionStore beside it. Used from one thread;
-/// completes on it. Adapters: stores/memory (tests, simulation). Each passes
+/// completes on it. Adapters: stores/redis, stores/memory (tests). Each passes
 /// tests/contract/node_registry_contract.h.
 /// @retval ErrorCode::unavailable  The store did not answer; what was asked may have been done.
 class NodeRegistry {

@@ -49,8 +49,8 @@ inline constexpr std::uint64_t kErased = ~std::uint64_t{0};
 /// user, and per node and room; who needs certainty reads the store after subscribing.
 ///
 /// One endpoint a gateway thread; calls and call-backs are on that thread. Adapters:
-/// stores/memory (between the threads of one process). Each passes
-/// tests/contract/presence_bus_contract.h.
+/// stores/memory (between the threads of one process), stores/redis (also between nodes). Each
+/// passes tests/contract/presence_bus_contract.h.
 class PresenceBus {
 public:
     class Receiver {

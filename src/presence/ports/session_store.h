@@ -37,7 +37,7 @@ struct Commit {
 /// records and compares counters; what a record means is decided in `rules` and `core` alone.
 ///
 /// One object a thread; calls complete on the calling thread. Adapters: stores/memory (one
-/// process; complete at once). Each passes tests/contract/session_store_contract.h.
+/// process; complete at once), stores/redis. Each passes tests/contract/session_store_contract.h.
 class SessionStore {
 public:
     virtual ~SessionStore() = default;
