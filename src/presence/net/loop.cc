@@ -2,15 +2,9 @@
 
 #include "presence/base/assert.h"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -25,8 +19,6 @@
 namespace presence::net {
 namespace {
 
-namespace asio = boost::asio;
-
 /// Events taken from the kernel at once: enough to share the cost of a wake-up among many, few
 /// enough that timers get their turn.
 constexpr std::size_t kBatch = 512;
@@ -36,46 +28,6 @@ constexpr int kTimersAtOnce = 256;
 
 /// Names the descriptor by which other threads wake this one.
 constexpr std::uint64_t kWakeToken = ~std::uint64_t{0};
-
-/// Waits on behalf of a loop that shares its thread with asio sockets of others: the loop's epoll
-/// set is one descriptor among them. Costs two system calls more a wake-up than waiting for the
-/// set itself, so it exists only where somebody asked for it.
-struct SharedWait {
-    explicit SharedWait(int epoll_fd)
-        : timer(io),
-          sockets(io, ::fcntl(epoll_fd, F_DUPFD_CLOEXEC, 0)),
-          work(asio::make_work_guard(io)) {}
-
-    /// Runs one handler, of whoever; sets `ready` if the loop's own turn has come.
-    void run_one(const std::optional<MonoTime>& due, MonoTime now) {
-        if (!waiting) {
-            waiting = true;
-            sockets.async_wait(asio::posix::stream_descriptor::wait_read, [this](const auto&) {
-                waiting = false;
-                ready = true;
-            });
-        }
-        if (due && due != armed_for) {
-            armed_for = due;
-            timer.expires_after(std::max(*due - now, Millis{0}));
-            timer.async_wait([this](const auto& error) {
-                if (!error) {
-                    armed_for.reset();
-                    ready = true;
-                }
-            });
-        }
-        io.run_one();
-    }
-
-    asio::io_context io{1};
-    asio::steady_timer timer;
-    asio::posix::stream_descriptor sockets;
-    asio::executor_work_guard<asio::io_context::executor_type> work;
-    std::optional<MonoTime> armed_for;
-    bool waiting = false;
-    bool ready = false;
-};
 
 }  // namespace
 
@@ -100,16 +52,7 @@ struct Loop::State {
     void run() {
         owner = std::this_thread::get_id();
         while (!stopped.load()) {
-            if (has_posted.load()) {
-                turn(0);
-            } else if (!shared) {
-                turn(wait_ms());
-            } else {
-                shared->run_one(next_due(), clock.now());
-                if (std::exchange(shared->ready, false)) {
-                    turn(0);
-                }
-            }
+            turn(has_posted.load() ? 0 : wait_ms());
         }
         stopped = false;
     }
@@ -185,7 +128,7 @@ struct Loop::State {
                 return;
             }
         }
-        if (shared || !is_owner()) {
+        if (!is_owner()) {
             wake();
         }
     }
@@ -281,7 +224,6 @@ struct Loop::State {
     std::atomic<bool> stopped{false};
     int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
     int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    std::unique_ptr<SharedWait> shared;
 
     SocketHandler* handler = nullptr;
     std::array<epoll_event, kBatch> events{};
@@ -360,14 +302,6 @@ Clock& Loop::clock() const noexcept {
 
 bool Loop::is_owner_thread() const noexcept {
     return state_->is_owner();
-}
-
-boost::asio::io_context& Loop::context() {
-    if (!state_->shared) {
-        state_->shared = std::make_unique<SharedWait>(state_->epoll_fd);
-        state_->wake();
-    }
-    return state_->shared->io;
 }
 
 void Loop::set_socket_handler(SocketHandler* handler) {

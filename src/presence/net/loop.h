@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <memory>
 
-namespace boost::asio {
-class io_context;
-}
-
 namespace presence::net {
 
 /// Told when a socket that was added to a Loop can be read or written. Loop's thread.
@@ -23,7 +19,7 @@ public:
 
 /// One thread's event loop: posted work, a few timers, periodic work, and all sockets of one
 /// server. The loop waits on one epoll set and takes it in batches; there is no object, handler or
-/// buffer for each socket here. An asio context can share the thread, see `context`.
+/// buffer for each socket here.
 ///
 /// Timers are in an ordered tree and meant for rare things; liveness has its wheel elsewhere,
 /// driven by the tick. Owner's thread, but for `post` and `stop`. Times are whole milliseconds of
@@ -64,8 +60,8 @@ public:
     /// again: what was collected meanwhile goes out here. Called in the order added.
     void add_batch_end(UniqueFunction<void()> work);
 
-    /// Makes sure that a batch end comes soon. Needed by work that is no batch of this loop, such
-    /// as asio handlers of one's own; inside a batch it costs nothing.
+    /// Makes sure that a batch end comes soon. Needed by work that is no batch of this loop; inside
+    /// a batch it costs nothing.
     void request_batch_end();
 
     /// Reads what the sockets hold now: one pass over all that are ready. Not from a socket
@@ -74,11 +70,6 @@ public:
 
     [[nodiscard]] Clock& clock() const noexcept;
     [[nodiscard]] bool is_owner_thread() const noexcept;
-
-    /// For adapters that bring asio sockets of their own to this thread. Made at the first call;
-    /// from then on the loop waits through it, which costs some more for each wake-up. Owner's
-    /// thread, or before `run`.
-    [[nodiscard]] boost::asio::io_context& context();
 
     /// Sockets. `events` are EPOLL* bits as the handler wants them, EPOLLET included. One handler a
     /// loop. False: the kernel refused (errno says why).

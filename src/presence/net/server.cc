@@ -171,17 +171,6 @@ bool Server::is_open(ConnectionId id) const noexcept {
     return slot != nullptr && slot->stage == Stage::websocket;
 }
 
-UserTag Server::tag(ConnectionId id) const noexcept {
-    const Slot* slot = state_->slots.find(id);
-    return slot == nullptr ? 0 : slot->tag;
-}
-
-void Server::set_tag(ConnectionId id, UserTag tag) noexcept {
-    if (Slot* slot = state_->slots.find(id)) {
-        slot->tag = tag;
-    }
-}
-
 std::size_t Server::queued_bytes(ConnectionId id) const noexcept {
     const Slot* slot = state_->slots.find(id);
     return slot == nullptr || !State::is_blocked(*slot) ? 0 : slot->extras->outbox->bytes;

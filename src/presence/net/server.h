@@ -250,8 +250,6 @@ public:
 
     // -- Questions ------------------------------------------------------------------------------
     [[nodiscard]] bool is_open(ConnectionId id) const noexcept;  ///< Neither dead nor closing.
-    [[nodiscard]] UserTag tag(ConnectionId id) const noexcept;   ///< 0 if dead.
-    void set_tag(ConnectionId id, UserTag tag) noexcept;
     [[nodiscard]] std::size_t queued_bytes(ConnectionId id) const noexcept;
     [[nodiscard]] bool is_blocked(ConnectionId id) const noexcept;
     /// Since when the kernel took no byte of what is queued; nothing if nothing is.

@@ -1,8 +1,5 @@
 #include "presence/net/loop.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -243,74 +240,6 @@ TEST_F(LoopTest, AStallBetweenTwoTimersIsNoticedToo) {
     loop_.set_socket_handler(nullptr);
     ::close(pair[0]);
     ::close(pair[1]);
-}
-
-/// The same thread, shared with asio sockets and timers of an adapter.
-class LoopWithAsio : public LoopTest {
-protected:
-    LoopWithAsio() : io_(loop_.context()) {}
-    boost::asio::io_context& io_;
-};
-
-TEST_F(LoopWithAsio, PostsTimersSocketsAndAsioWorkAllRun) {
-    int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    Reader reader(seen_);
-    loop_.set_socket_handler(&reader);
-    ASSERT_TRUE(loop_.add_socket(pair[0], EPOLLIN | EPOLLET, static_cast<std::uint64_t>(pair[0])));
-
-    boost::asio::steady_timer timer(io_, std::chrono::milliseconds(5));
-    timer.async_wait([&](const auto&) {
-        seen_.emplace_back("asio timer");
-        // From outside a batch: the loop must notice each.
-        loop_.post([&] {
-            seen_.emplace_back("post");
-            ASSERT_EQ(::send(pair[1], "x", 1, 0), 1);
-            loop_.after(20ms, [&] {
-                seen_.emplace_back("timer");
-                loop_.stop();
-            });
-        });
-    });
-    run_for_at_most(20s);
-    EXPECT_EQ(seen_, (std::vector<std::string>{"asio timer", "post", "read", "timer"}));
-    loop_.set_socket_handler(nullptr);
-    ::close(pair[0]);
-    ::close(pair[1]);
-}
-
-TEST_F(LoopWithAsio, WaitingCostsNothing) {
-    expect_idle_waiting();
-}
-
-TEST_F(LoopWithAsio, ATimerSetByAsioWorkShortensTheWait) {
-    loop_.after(15s, [] {});
-    boost::asio::post(io_, [&] { loop_.after(5ms, [&] { loop_.stop(); }); });
-    const MonoTime start = clock_.now();
-    run_for_at_most(10s);
-    EXPECT_LT(clock_.now() - start, 5s);
-}
-
-TEST_F(LoopWithAsio, OtherThreadsStillReachIt) {
-    std::thread other([this] { loop_.post([this] { loop_.stop(); }); });
-    run_for_at_most(20s);
-    other.join();
-}
-
-TEST_F(LoopTest, AContextMayBeAskedForWhileTheLoopRuns) {
-    loop_.post([this] {
-        boost::asio::post(loop_.context(), [this] {
-            seen_.emplace_back("asio");
-            loop_.request_batch_end();
-        });
-        loop_.add_batch_end([this] {
-            if (!seen_.empty()) {
-                loop_.stop();
-            }
-        });
-    });
-    run_for_at_most(20s);
-    EXPECT_EQ(seen_, (std::vector<std::string>{"asio"}));
 }
 
 }  // namespace
