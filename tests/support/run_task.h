@@ -27,16 +27,6 @@ template <class T>
     return result;
 }
 
-/// Starts a task that yields nothing; true when it has completed.
-[[nodiscard]] inline std::shared_ptr<bool> start_task(Task<void> task) {
-    auto done = std::make_shared<bool>(false);
-    [](Task<void> running, std::shared_ptr<bool> into) -> Detached {
-        co_await std::move(running);
-        *into = true;
-    }(std::move(task), done);
-    return done;
-}
-
 /// Runs `task` to its end in virtual time, letting time pass only as far as it needs.
 template <class T>
 T run_until_complete(VirtualScheduler& scheduler, Task<T> task) {
@@ -46,13 +36,6 @@ T run_until_complete(VirtualScheduler& scheduler, Task<T> task) {
         PRESENCE_ASSERT(scheduler.run_next());  // Else nothing is left that could complete it.
     }
     return std::move(**result);
-}
-inline void run_until_complete(VirtualScheduler& scheduler, Task<void> task) {
-    const std::shared_ptr<bool> done = start_task(std::move(task));
-    scheduler.run_ready();
-    while (!*done) {
-        PRESENCE_ASSERT(scheduler.run_next());
-    }
 }
 
 /// Runs `task` to its end on a real loop.

@@ -70,54 +70,6 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// A task that yields nothing.
-template <>
-class [[nodiscard]] Task<void> {
-public:
-    struct promise_type {
-        std::coroutine_handle<> awaiter;
-        bool starting = false;  ///< Within await_suspend: the awaiter goes on by itself.
-
-        Task get_return_object() {
-            return Task(std::coroutine_handle<promise_type>::from_promise(*this));
-        }
-        std::suspend_always initial_suspend() noexcept { return {}; }
-        struct Final {
-            bool await_ready() noexcept { return false; }
-            std::coroutine_handle<> await_suspend(
-                std::coroutine_handle<promise_type> done) noexcept {
-                return done.promise().starting ? std::noop_coroutine() : done.promise().awaiter;
-            }
-            void await_resume() noexcept {}
-        };
-        Final final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-    };
-
-    Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    Task& operator=(Task&&) = delete;
-    ~Task() {
-        if (handle_) {
-            handle_.destroy();
-        }
-    }
-
-    bool await_ready() const noexcept { return false; }
-    bool await_suspend(std::coroutine_handle<> awaiter) noexcept {
-        handle_.promise().awaiter = awaiter;
-        handle_.promise().starting = true;
-        handle_.resume();
-        handle_.promise().starting = false;
-        return !handle_.done();
-    }
-    void await_resume() noexcept {}
-
-private:
-    explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
-    std::coroutine_handle<promise_type> handle_;
-};
-
 /// A coroutine that nobody awaits: it starts at once and frees itself at its end. What it refers
 /// to must outlive it; flows that may outlive a connection look it up again after each await.
 struct Detached {

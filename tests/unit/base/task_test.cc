@@ -6,8 +6,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace presence {
 namespace {
@@ -55,23 +53,6 @@ TEST(Task, YieldsWhatCannotBeCopied) {
     take_owned(result);
     ASSERT_TRUE(result);
     EXPECT_EQ(*result, 9);
-}
-
-Task<void> note(std::vector<std::string>& story, std::string word) {
-    story.push_back(std::move(word));
-    co_return;
-}
-
-Detached tell(std::vector<std::string>& story) {
-    co_await note(story, "one");
-    co_await note(story, "two");
-    story.push_back("three");
-}
-
-TEST(Task, OneWithoutAValueRunsInTheOrderWritten) {
-    std::vector<std::string> story;
-    tell(story);
-    EXPECT_EQ(story, (std::vector<std::string>{"one", "two", "three"}));
 }
 
 /// A long loop of tasks that finish at once must not eat the stack.
