@@ -245,6 +245,7 @@ private:
                                               std::size_t& counted);
     void load(RoomReplica& replica, const RoomPicture& picture);
     void handle(const Replica& replica, const RoomReplica::Applied& applied);
+    Detached bring_lists_back(Replica replica);
     void stop_hearing(std::uint32_t connection, const RoomId& room);
     void sweep_subjects();
 

@@ -48,8 +48,16 @@ bool RoomReplica::weigh() {
     }
     if (large) {
         drop_members();
+        for (auto& [node, part] : parts_) {
+            part.lacking = true;
+        }
     }
     return true;
+}
+
+bool RoomReplica::lacks_lists() const {
+    return !large_ &&
+           std::ranges::any_of(parts_, [](const auto& one) { return one.second.lacking; });
 }
 
 RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahead) {
@@ -60,7 +68,7 @@ RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahe
         if (statement.sequence <= part.sequence && !ahead) {
             return applied;  // Known from a look.
         }
-        if (statement.sequence > next && !ahead) {
+        if ((statement.sequence > next || (part.lacking && !large_)) && !ahead) {
             if (!std::exchange(part.broken, true)) {
                 applied.gap = statement.node;
             }
@@ -76,10 +84,14 @@ RoomReplica::Applied RoomReplica::apply(const RoomStatement& statement, bool ahe
     part.counted = statement.counted;
     part.listed = statement.listed;
     const std::uint32_t node = part.index;
-    if (statement.full && statement.members == 0) {
+    const bool ends = statement.full && statement.members == 0;
+    if (ends) {
         parts_.erase(statement.node);
     }
     applied.switched = weigh();
+    if (!ends) {
+        part.lacking = large_ || (part.lacking && !statement.full);
+    }
     if (large_) {
         return applied;
     }

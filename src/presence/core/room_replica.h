@@ -89,6 +89,8 @@ public:
 
     [[nodiscard]] const RoomId& room() const noexcept { return room_; }
     [[nodiscard]] bool large() const noexcept { return large_; }
+    /// Lists have returned, and those of some nodes came before that.
+    [[nodiscard]] bool lacks_lists() const;
     [[nodiscard]] bool exact() const;
     /// Of a large room.
     [[nodiscard]] std::size_t counted() const;
@@ -168,6 +170,7 @@ private:
         std::size_t counted = 0;
         bool listed = true;
         bool broken = false;
+        bool lacking = false;  ///< Its list came while counts stood for lists.
     };
 
     [[nodiscard]] Part& part_of(const NodeId& node);

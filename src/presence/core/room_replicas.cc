@@ -106,11 +106,35 @@ void RoomDesk::handle(const Replica& replica, const RoomReplica::Applied& applie
     if (applied.switched) {
         replica->judging = !applied.added.empty();
     }
-    if (!applied.added.empty()) {
+    if (applied.switched && replica->lacks_lists()) {
+        bring_lists_back(replica);
+    } else if (!applied.added.empty()) {
         judge(replica, applied.added);
     }
     sweep_subjects();
     arm(replica);
+}
+
+/// Nodes return to lists one after the other, so all lists but the last came too early.
+Detached RoomDesk::bring_lists_back(Replica replica) {
+    replica->judging = true;
+    RoomId room = replica->room();
+    Result<RoomPicture> picture =
+        co_await ask_keeper(std::move(room), std::nullopt, RoomNeed::all, false);
+    if (replica->closed) {
+        co_return;
+    }
+    if (picture) {
+        for (const RoomStatementRef& part : picture->parts) {
+            replica->apply(*part);
+        }
+    }
+    if (replica->lacks_lists()) {
+        // The keeper has not heard yet what was heard here.
+        parts_.scheduler.after(RoomKeeper::kWindow, [this, replica] { bring_lists_back(replica); });
+        co_return;
+    }
+    judge(replica, replica->users());
 }
 
 void RoomDesk::forget_node(const NodeId& node) {

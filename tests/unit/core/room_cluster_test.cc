@@ -234,6 +234,31 @@ TEST(RoomsOverNodes, WhatANodeSaidThatLeftTheRoomBeforeItsStatementIsVoidInTheEn
     EXPECT_EQ(cluster.join(bob, "hall").line(), "room hall 1; members bob online,");
 }
 
+TEST(RoomsOverNodes, WhenListsReturnThoseOfAllNodesDo) {
+    Cluster cluster(3);
+    cluster.limits.room_members = 10;
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.join(ann, "hall");
+    std::vector<Cluster::DeviceRef> crowd;
+    for (std::size_t i = 0; i < 11; ++i) {
+        const std::string name = "user" + std::to_string(i);
+        crowd.push_back(cluster.connect(cluster.node(i % 3), name.c_str()));
+        cluster.join(crowd.back(), "hall", {.hears = false});
+    }
+    cluster.run(kQuiet);
+    EXPECT_EQ(cluster.join(ann, "hall").line(), "room hall 12 or so");
+    for (std::size_t i = 4; i < 11; ++i) {
+        cluster.leave(crowd[i], "hall");
+    }
+    cluster.run(kQuiet);
+    EXPECT_EQ(cluster.told_rooms(ann).back(),
+              "room hall 5; members ann online, user0 online, user1 online, user2 online, "
+              "user3 online,");
+    cluster.leave(crowd[1], "hall");
+    cluster.run(kQuiet);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 4; left user1,"));
+}
+
 TEST(RoomsOverNodes, HiddenMembersOfAllNodesMakeARoomLargeOnceTheyAreTooManyToBeLookedAt) {
     Cluster cluster(2);
     cluster.limits.room_members = 5;
@@ -252,6 +277,12 @@ TEST(RoomsOverNodes, HiddenMembersOfAllNodesMakeARoomLargeOnceTheyAreTooManyToBe
     cluster.run(kQuiet);
     EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("room hall 1"));
     EXPECT_EQ(cluster.join(hidden[1], "hall").line(), "room hall 1");
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_THAT(cluster.told_rooms(ann), IsEmpty());
+        cluster.leave(hidden[i], "hall");
+        cluster.run(kQuiet);
+    }
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("room hall 1; members ann online,"));
 }
 
 }  // namespace
