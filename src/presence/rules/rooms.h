@@ -27,8 +27,8 @@ namespace presence::rules {
 /// @param size  On all nodes: members in the count that everyone sees, or all members, each by a
 ///              bound of its own.
 [[nodiscard]] constexpr bool is_large(bool was_large, std::size_t size, std::size_t most) noexcept {
-    constexpr std::size_t kTenth = 10;
-    return size > most || (was_large && size > most - most / kTenth);
+    const std::size_t nine_tenths = most - (most + 9) / 10;
+    return size > most || (was_large && size > nine_tenths);
 }
 
 /// Whether the user's own rule for `online` admits everyone, whatever blocks say (RULINGS 10).

@@ -47,7 +47,8 @@ TEST(RoomRules, ListsGiveWayBeyondFiveHundredAndReturnAtFourHundredAndFifty) {
     EXPECT_FALSE(rules::is_large(true, 450, 500));
     EXPECT_FALSE(rules::is_large(false, 451, 500));
     EXPECT_TRUE(rules::is_large(false, 4, 3));
-    EXPECT_FALSE(rules::is_large(true, 3, 3));
+    EXPECT_TRUE(rules::is_large(true, 3, 3));
+    EXPECT_FALSE(rules::is_large(true, 2, 3));
 }
 
 TEST(RoomRules, OpenToAllIsWhatTheOwnRuleSaysAndElseTheDefault) {
