@@ -253,13 +253,16 @@ void RoomDesk::take_record(RoomSubject& subject, const UserRecordRef& record) {
     }
     const Millis untold = record->untold_until - parts_.clock.wall_now();
     const bool known = subject.shown != nullptr && subject.own != nullptr;
+    const RoomSubject::PresenceRef presence(record, &record->presence);
     if (untold > Millis{0}) {
         look_again_later(subject, untold);
         if (known && !subject.unreachable) {
-            return;  // The announcement will tell, or nothing, if it is taken back.
+            // The announcement will tell others, or nothing, if it is taken back. Who declared it
+            // finds it in every answer from then on.
+            changed(subject, false, subject.take_own(presence));
+            return;
         }
     }
-    const RoomSubject::PresenceRef presence(record, &record->presence);
     const bool shown = subject.take_shown(presence);
     const bool own = subject.take_own(presence);
     changed(subject, shown, own);

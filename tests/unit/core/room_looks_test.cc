@@ -139,5 +139,15 @@ TEST_F(RoomLooks, ThoseThatFailAreMadeAgainTogetherAndSettleInTheEnd) {
     EXPECT_THAT(world.told_rooms(ann), ElementsAre("update hall 1; left bob,"));
 }
 
+TEST_F(RoomLooks, OnesOwnStatusIsInTheAnswerRightAfterItWasDeclaredThoughOthersAreNotToldYet) {
+    (void)world.declare(UserId("bob"), DeclaredStatus::away);
+    (void)world.declare(UserId("bob"), DeclaredStatus::busy);  // Told others a second later.
+    EXPECT_EQ(world.join(bob, "hall").line(), "room hall 2; members ann online, bob busy,");
+    (void)world.declare(UserId("bob"), DeclaredStatus::away);
+    EXPECT_EQ(world.join(bob, "hall").line(), "room hall 2; members ann online, bob away,");
+    world.run(kQuiet);
+    EXPECT_THAT(world.told_rooms(ann), ElementsAre("update hall 2; changed bob away,"));
+}
+
 }  // namespace
 }  // namespace presence
