@@ -24,19 +24,20 @@ enum class Cause : std::uint8_t {
     idle,
     status,
     status_expiry,
+    privacy,     ///< Rules were changed: of what is remembered of a user, not of settles.
     restart,     ///< Found in the journal of the life before.
     node_death,  ///< Another node died and left its session.
     assertion,   ///< Stated to the store again.
     rejoin,      ///< Others had ended it, but it lives.
     beat,        ///< A heartbeat over HTTP that said something new, or was due to be noted.
 };
-inline constexpr std::size_t kCauses = 18;
+inline constexpr std::size_t kCauses = 19;
 
 [[nodiscard]] constexpr std::string_view name(Cause cause) noexcept {
     constexpr std::array<std::string_view, kCauses> kNames{
-        "connect",       "resume",  "close",      "grace_over", "goodbye", "silence",
-        "kicked",        "revoked", "erased",     "activity",   "idle",    "status",
-        "status_expiry", "restart", "node_death", "assertion",  "rejoin",  "beat"};
+        "connect", "resume",     "close",     "grace_over", "goodbye", "silence",       "kicked",
+        "revoked", "erased",     "activity",  "idle",       "status",  "status_expiry", "privacy",
+        "restart", "node_death", "assertion", "rejoin",     "beat"};
     return kNames[static_cast<std::size_t>(cause)];
 }
 
