@@ -53,11 +53,12 @@ struct HttpSide {
     explicit HttpSide(const HttpParser::Bounds& bounds) : parser(bounds) {}
     HttpParser parser;
     Phase phase = Phase::reading;
-    bool is_head = false;      ///< The request at hand is a HEAD: its answer has no body.
-    bool keep_alive = true;    ///< What the request at hand asked for.
-    bool is_upgrade = false;   ///< It is a good WebSocket handshake.
-    bool close_after = false;  ///< The answer on its way out is the last one.
-    bool told_end = false;     ///< The handler knows that the peer sends no more.
+    bool is_head = false;            ///< The request at hand is a HEAD: its answer has no body.
+    bool keep_alive = true;          ///< What the request at hand asked for.
+    bool is_upgrade = false;         ///< It is a good WebSocket handshake.
+    bool close_after = false;        ///< The answer on its way out is the last one.
+    bool told_end = false;           ///< The handler knows that the peer sends no more.
+    std::uint32_t unauthorized = 0;  ///< Answers 401 so far.
     std::string websocket_key;
 };
 

@@ -1,7 +1,7 @@
 #include "presence/net/frame.h"
 
 #include "presence/base/assert.h"
-#include "presence/base/utf8.h"
+#include "presence/net/partial_utf8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -221,9 +221,13 @@ FrameEvent read_frame(std::span<char> bytes, const FrameLimits& limits,
     if (unfinished == nullptr) {
         unfinished = std::make_unique<UnfinishedMessage>();
     }
+    const std::size_t last = last_character_at(unfinished->bytes);
     unfinished->bytes.append(text);
     ++unfinished->fragments;
     if (!header.final) {
+        if (!may_become_valid_utf8(std::string_view(unfinished->bytes).substr(last))) {
+            return failed(close_code::kInvalidText, "text is not UTF-8");
+        }
         return {.kind = FrameEvent::Kind::fragment, .code = 0, .consumed = consumed, .payload = {}};
     }
     message_store = std::move(unfinished->bytes);
@@ -237,24 +241,7 @@ bool is_valid_close_code(std::uint16_t code) noexcept {
 }
 
 bool is_valid_utf8(std::string_view text) noexcept {
-    constexpr std::uint64_t kHighBits = 0x8080'8080'8080'8080;
-    std::size_t at = 0;
-    while (at < text.size()) {
-        std::uint64_t word = 0;
-        if (text.size() - at >= sizeof word) {
-            std::memcpy(&word, text.data() + at, sizeof word);
-            if ((word & kHighBits) == 0) {
-                at += sizeof word;
-                continue;
-            }
-        }
-        if (static_cast<std::uint8_t>(text[at]) < 0x80) {
-            ++at;
-        } else if (!next_code_point(text, at)) {
-            return false;
-        }
-    }
-    return true;
+    return valid_utf8_size(text) == text.size();
 }
 
 EncodedHeader encode_header(Opcode opcode, std::uint64_t payload_size) noexcept {

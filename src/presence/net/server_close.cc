@@ -117,7 +117,7 @@ void Server::State::destroy(ConnectionId id) {
 DetachedConnection Server::State::release(ConnectionId id) {
     DetachedConnection detached;
     if (current.id == id) {
-        answer_ping(id);
+        answer_pings(id);
     }
     Slot* slot = slots.find(id);
     if (slot == nullptr || slot->stage != Stage::websocket) {

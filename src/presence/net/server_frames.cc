@@ -5,6 +5,10 @@
 namespace presence::net {
 namespace {
 
+/// Pings that are answered one by one out of what was read at once; of more, the newest is (RFC
+/// 6455, section 5.5.3). Peers that count their pongs send a few together, floods more.
+constexpr std::uint32_t kPongsAtOnce = 32;
+
 LifeKind life_of(FrameEvent::Kind kind) {
     switch (kind) {
         case FrameEvent::Kind::fragment:
@@ -60,7 +64,7 @@ void count_failure(NetCounters& counters, std::uint16_t code) {
 
 /// Reads frame after frame; returns how many bytes are done with.
 std::size_t Server::State::consume_frames(ConnectionId id, std::span<char> unread) {
-    current.has_ping = false;
+    current.pong_count = 0;
     std::unique_ptr<UnfinishedMessage> fresh;
     std::size_t used = 0;
     bool restarted = false;
@@ -88,9 +92,7 @@ std::size_t Server::State::consume_frames(ConnectionId id, std::span<char> unrea
             return unread.size();
         }
     }
-    if (current.has_ping) {
-        answer_ping(id);
-    }
+    answer_pings(id);
     if (Slot* slot = slots.find(id)) {
         const bool partial = used < unread.size() && !slot->paused;
         const bool waiting = slot->extras && slot->extras->unfinished;
@@ -107,7 +109,10 @@ std::size_t Server::State::consume_frames(ConnectionId id, std::span<char> unrea
 bool Server::State::handle_frame(ConnectionId id, const FrameEvent& event, std::span<char> rest) {
     Slot* slot = slots.find(id);
     if (event.kind == FrameEvent::Kind::error) {
-        fail_protocol(id, event.code, event.payload);
+        answer_pings(id);  // What came before it is answered, however the bytes were cut.
+        if (slots.find(id) != nullptr) {
+            fail_protocol(id, event.code, event.payload);
+        }
         return false;
     }
     ++counters.frames_in;
@@ -125,14 +130,12 @@ bool Server::State::handle_frame(ConnectionId id, const FrameEvent& event, std::
     bool go_on = slot != nullptr;
     if (go_on && slot->stage == Stage::websocket) {
         if (event.kind == FrameEvent::Kind::ping) {
-            counters.pongs_merged += current.has_ping ? 1U : 0U;
-            current.ping.assign(event.payload);
-            current.has_ping = true;
+            keep_pong(event.payload);
         } else if (event.kind == FrameEvent::Kind::close) {
             on_peer_close(id, event, !rest.empty());
             go_on = false;
         } else if (event.kind == FrameEvent::Kind::text) {
-            answer_ping(id);
+            answer_pings(id);
             slot = slots.find(id);
             if (slot != nullptr && !handler.on_message(id, slot->tag, event.payload)) {
                 slot = slots.find(id);
@@ -157,18 +160,33 @@ void Server::State::time_message(Slot& slot, ConnectionId id, bool restarted) {
     }
 }
 
-void Server::State::answer_ping(ConnectionId id) {
-    if (current.has_ping) {
-        current.has_ping = false;
+void Server::State::keep_pong(std::string_view payload) {
+    if (current.pong_count == 0) {
+        current.pongs.clear();
+    }
+    if (current.pong_count >= kPongsAtOnce) {
+        current.pongs.resize(current.newest_pong_at);
+        ++counters.pongs_merged;
+    } else {
+        ++current.pong_count;
+    }
+    current.newest_pong_at = current.pongs.size();
+    current.pongs.append(encode_header(Opcode::pong, payload.size()).view());
+    current.pongs.append(payload);
+}
+
+void Server::State::answer_pings(ConnectionId id) {
+    if (current.pong_count > 0) {
         const Slot* slot = slots.find(id);
         if (slot != nullptr && slot->stage == Stage::websocket) {
-            send_pong(id, current.ping);
+            send_pongs(id);
         }
+        current.pong_count = 0;
     }
 }
 
 void Server::State::on_peer_close(ConnectionId id, const FrameEvent& event, bool more_unread) {
-    answer_ping(id);
+    answer_pings(id);
     Slot* slot = slots.find(id);
     if (slot == nullptr) {
         return;
@@ -183,7 +201,6 @@ void Server::State::on_peer_close(ConnectionId id, const FrameEvent& event, bool
 
 void Server::State::fail_protocol(ConnectionId id, std::uint16_t code, std::string_view why) {
     Slot& slot = *slots.find(id);
-    current.has_ping = false;
     if (slot.stage == Stage::closing) {
         report_end(slot, id, {CloseInfo::How::closed_by_us, slot.extras->close_sent, false});
         linger(id);

@@ -10,6 +10,12 @@ namespace {
 /// Pipelined requests of one connection that are answered before others get their turn.
 constexpr int kRequestsAtOnce = 32;
 
+/// Answers 401 on one connection, of which the last one ends it: so whoever guesses credentials
+/// needs connections, of which each address has a rate. More than a client that lost its way asks
+/// for; who knows the credential is held up by nobody's guesses.
+constexpr std::uint32_t kMostUnauthorized = 10;
+constexpr int kUnauthorized = 401;
+
 std::shared_ptr<const std::string> take_body(HttpResponse& response) {
     if (auto* text = std::get_if<std::string>(&response.body)) {
         return std::make_shared<const std::string>(std::move(*text));
@@ -120,7 +126,9 @@ void Server::State::answer(ConnectionId id, HttpResponse response) {
     }
     HttpSide& http = *slot->extras->http;
     http.phase = HttpSide::Phase::answered;
-    http.close_after = response.close || !http.keep_alive || slot->at_end;
+    const bool guesses =
+        response.status == kUnauthorized && ++http.unauthorized >= kMostUnauthorized;
+    http.close_after = response.close || guesses || !http.keep_alive || slot->at_end;
     const std::string head = encode_head(
         response, {.keep_alive = !http.close_after, .is_stream = false, .date = date()});
     const bool bodyless = http.is_head || response.status == 204 || response.status == 304;

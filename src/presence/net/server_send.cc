@@ -59,17 +59,16 @@ void Server::State::enqueue(Outbox& outbox, std::string_view first, std::string_
     outbox.pieces.push_back({owner, owner->size() - second.size(), started});
 }
 
-void Server::State::send_pong(ConnectionId id, std::string_view payload) {
+/// Sends the answers kept in `current`; to a reader that is behind, the newest alone.
+void Server::State::send_pongs(ConnectionId id) {
     Slot& slot = *slots.find(id);
-    const EncodedHeader header = encode_header(Opcode::pong, payload.size());
     if (!is_blocked(slot)) {
-        transmit(id, header.view(), payload, nullptr, false);
+        transmit(id, current.pongs, {}, nullptr, false);
         return;
     }
     std::string& pong = slot.extras->outbox->pong;
-    counters.pongs_merged += pong.empty() ? 0U : 1U;
-    pong.assign(header.view());
-    pong.append(payload);
+    counters.pongs_merged += current.pong_count - (pong.empty() ? 1U : 0U);
+    pong.assign(current.pongs, current.newest_pong_at);
 }
 
 /// Sends what waits; afterwards the connection may be gone.

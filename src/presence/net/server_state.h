@@ -55,7 +55,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     std::size_t consume_frames(ConnectionId id, std::span<char> unread);
     bool handle_frame(ConnectionId id, const FrameEvent& event, std::span<char> rest);
     void time_message(Slot& slot, ConnectionId id, bool restarted);
-    void answer_ping(ConnectionId id);
+    void keep_pong(std::string_view payload);
+    void answer_pings(ConnectionId id);
     void on_peer_close(ConnectionId id, const FrameEvent& event, bool more_unread);
     void fail_protocol(ConnectionId id, std::uint16_t code, std::string_view why);
 
@@ -81,7 +82,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     void flush(ConnectionId id);
     bool flush_some(ConnectionId id);
     void after_flush(ConnectionId id);
-    void send_pong(ConnectionId id, std::string_view payload);
+    void send_pongs(ConnectionId id);
 
     // -- server_close.cc ------------------------------------------------------------------------
     void close(ConnectionId id, std::uint16_t code, std::string_view reason);
@@ -117,8 +118,9 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     struct Current {
         ConnectionId id;
         std::span<char> rest;
-        std::string ping;  ///< Not yet answered.
-        bool has_ping = false;
+        std::string pongs;             ///< Answers that have not gone out, whole frames.
+        std::uint32_t pong_count = 0;  ///< How many stand in `pongs`.
+        std::size_t newest_pong_at = 0;
     };
     struct Ended {
         ConnectionId id;

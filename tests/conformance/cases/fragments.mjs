@@ -34,7 +34,7 @@ export const fragments = [
   { id: '5.17', what: 'twice: the end of nothing, a text', send: [nothingToContinue(true), text(whole), nothingToContinue(true), text(whole)], expect: [broken] },
   { id: '5.18', what: 'a text whose second fragment is a text', send: [start(one), text(rest)], expect: [broken] },
   ...['5.19', '5.20'].map((id) => ({
-    id, what: 'a text in five fragments with pings between them', merges: true,
+    id, what: 'a text in five fragments with pings between them',
     send: [start(one), more(two), knock(), more(three), more(four), knock(), last(five)], expect: [hello, hello, ...ack],
   })),
   { id: '5.x.1', what: 'a text whose fragments are empty but one', send: [start(''), more(''), more(whole), more(''), last('')], expect: ack },

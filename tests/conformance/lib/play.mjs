@@ -47,10 +47,7 @@ export async function welcomed(server) {
 /** Whether the server ends the connection after this line. */
 const isClose = (line) => /^close( |$)/.test(line);
 
-/** Of pongs that follow each other the last: an end may answer the newest of several pings alone (RFC 6455, 5.5.3). */
-const merged = (lines) => lines.filter((line, i) => !(line.startsWith('pong') && lines[i + 1]?.startsWith('pong')));
-
-async function play(server, { send, expect, closes = false, merges = false }, delivery) {
+async function play(server, { send, expect, closes = false }, delivery) {
   const peer = await welcomed(server);
   try {
     peer.saidClose = closes;
@@ -63,8 +60,7 @@ async function play(server, { send, expect, closes = false, merges = false }, de
       expected.push(`heartbeatAck ${after}`);
     }
     await peer.until(() => peer.record.at(-1) === expected.at(-1));
-    if (merges) assert.deepEqual(merged(peer.record), merged(expected));
-    else assert.deepEqual(peer.record, expected);
+    assert.deepEqual(peer.record, expected);
   } finally {
     peer.destroy();
   }
@@ -74,8 +70,7 @@ async function play(server, { send, expect, closes = false, merges = false }, de
  * A test of each case in each delivery.
  *
  * A case: `id`, `what`; `send`, its frames, or a function that makes them; `expect`, all that comes back, where a Close stands for the end of the connection,
- * too, and its absence for a connection that goes on; `closes`: the case itself sends a Close; `only`: these deliveries;
- * `merges`: pongs may be merged.
+ * too, and its absence for a connection that goes on; `closes`: the case itself sends a Close; `only`: these deliveries.
  */
 export function playAll(held, cases) {
   for (const { id, what, only = Object.keys(deliveries), ...rest } of cases) {
