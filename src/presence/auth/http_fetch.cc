@@ -47,7 +47,9 @@ Result<std::string> fetch_by_http(const std::string& url, const std::atomic<bool
     CURL* const easy = handle.get();
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    // A redirect must not lead out of TLS: who answers there could vouch for any token.
+    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+                     url.starts_with("http://") ? "http,https" : "https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, 3L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);

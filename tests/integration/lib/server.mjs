@@ -66,7 +66,7 @@ class Server {
         throw new Error(`server ended before it was ready (${JSON.stringify(this.exit)}):\n` +
                         this.stderr.slice(-2000));
       }
-      return /^ready http:\/\/(\S+)$/m.exec(this.stdout);
+      return /^ready https?:\/\/(\S+)$/m.exec(this.stdout);
     }, 'the line "ready http://ADDRESS:PORT"', timeoutMs);
     this.address = found[1].replace(/\/$/, '');
     this.host = this.address.replace(/:\d+$/, '');
