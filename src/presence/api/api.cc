@@ -8,6 +8,9 @@
 #include "presence/api/readiness.h"
 #include "presence/api/request_target.h"
 #include "presence/api/routes.h"
+#include "presence/base/log.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -92,6 +95,13 @@ void add_cors_headers(net::HttpResponse& answer, const std::string& origin, bool
     }
 }
 
+/// What proxies in front call the request, or a name of this thread's own. The query is not in the
+/// log, as people put secrets there.
+std::string name_of(const net::HttpRequest& request, std::size_t thread, std::uint64_t number) {
+    const auto named = request.header("x-request-id");
+    return named && !named->empty() ? std::string(*named) : fmt::format("{}-{}", thread, number);
+}
+
 class ServerPipe final : public StreamPipe {
 public:
     void connect(net::Server& server) { server_ = &server; }
@@ -137,6 +147,9 @@ struct Api::State {
     Task<Result<net::HttpResponse>> answer_call(Route route, net::HttpRequest request,
                                                 net::ConnectionId id);
     Detached serve(net::ConnectionId id, net::HttpRequest request);
+    void log_call(const std::string& name, const std::string& what, int status, MonoTime began);
+
+    std::uint64_t requests = 0;  ///< So many have come to this thread.
 };
 
 Task<Result<net::HttpResponse>> Api::State::answer_call(Route route, net::HttpRequest request,
@@ -200,12 +213,29 @@ Task<net::HttpResponse> Api::State::answer(net::HttpRequest request, net::Connec
 }
 
 Detached Api::State::serve(net::ConnectionId id, net::HttpRequest request) {
+    ++requests;
+    std::string name;
+    std::string what;
+    if (log::enabled(log::Level::debug)) {
+        name = name_of(request, parts.index, requests);
+        what = fmt::format("{} {}", log::quoted(request.method), log::quoted(request.path()));
+    }
+    const MonoTime began = parts.clock.now();
     Task<net::HttpResponse> answering = answer(std::move(request), id);
     net::HttpResponse response = co_await answering;
+    log_call(name, what, response.status, began);
     if (response.more_follows) {
         server->respond_stream(id, std::move(response));
     } else {
         server->respond(id, std::move(response));
+    }
+}
+
+void Api::State::log_call(const std::string& name, const std::string& what, int status,
+                          MonoTime began) {
+    if (!name.empty()) {
+        log::debug({.request = name}, "call", "{} status={} ms={}", what, status,
+                   (parts.clock.now() - began).count());
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -59,23 +60,23 @@ void reload(Node& node, const ConfigSources& sources) {
     }
 }
 
-/// The next signal. Meanwhile the watchdog is told that the node lives, as long as it does.
+/// The next signal. Meanwhile the watchdog is told that the node lives, as long as it does, and the
+/// log what it had to leave out.
 int next_signal(const sigset_t& signals, Node& node, const ServiceManager& manager) {
-    if (!manager.alive_every()) {
-        int signal = 0;
-        sigwait(&signals, &signal);
-        return signal;
-    }
+    constexpr Millis kTellLeftOut{1'000};
     constexpr std::int64_t kMillisInSecond = 1000;
     constexpr std::int64_t kNanosInMilli = 1'000'000;
-    const std::int64_t every = manager.alive_every()->count();
+    const std::int64_t every =
+        std::min(manager.alive_every().value_or(kTellLeftOut), kTellLeftOut).count();
     const timespec pause{every / kMillisInSecond, every % kMillisInSecond * kNanosInMilli};
     for (;;) {
         const int signal = sigtimedwait(&signals, nullptr, &pause);
         if (signal > 0) {
             return signal;
         }
-        if (errno == EAGAIN && node.all_threads_moved()) {
+        const bool none_came = errno == EAGAIN;
+        log::tell_left_out();
+        if (none_came && manager.alive_every() && node.all_threads_moved()) {
             manager.alive();
         }
     }

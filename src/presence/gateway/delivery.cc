@@ -73,7 +73,18 @@ void Gateway::fail(SlotId id, RequestId request, const Error& error) {
             return;
         }
     }
+    if (log::enabled(log::Level::debug)) {
+        const std::string named = request ? std::to_string(*request) : "";
+        log::Ids about = ids_of(*connection);
+        about.request = named;
+        log::debug(about, "refused", "{} {}", wire_name(error.code), log::quoted(error.message));
+    }
     send(id, protocol::encode_error(request, error));
+}
+
+log::Ids Gateway::ids_of(const ClientConnection& connection) const {
+    const SessionId* const session = parts_.shard.service.name_of(connection.session);
+    return {{}, session != nullptr ? std::string_view(session->text) : std::string_view()};
 }
 
 void Gateway::let_go_of_session(SlotId id, bool sign_of_life) {
@@ -81,6 +92,11 @@ void Gateway::let_go_of_session(SlotId id, bool sign_of_life) {
     const SlotId session = std::exchange(connection.session, {});
     if (!session) {
         return;
+    }
+    const SessionId* const name = parts_.shard.service.name_of(session);
+    if (name != nullptr && log::enabled(log::Level::debug)) {
+        log::debug({.session = name->text}, "connection_lost", "user={}",
+                   log::quoted(connection.user.text));
     }
     struct Flow {
         static Detached lose(PresenceService& service, SlotId lost, bool sign) {
@@ -98,6 +114,10 @@ void Gateway::close(SlotId id, CloseReason reason, bool keep_session) {
     connection->stage = ClientConnection::Stage::closing;
     const protocol::CloseInfo& info = protocol::close_info(reason);
     const net::ConnectionId net = connection->net;
+    if (log::enabled(log::Level::debug)) {
+        log::debug(ids_of(*connection), "closing", "user={} code={} {}",
+                   log::quoted(connection->user.text), info.code, info.word);
+    }
     if (keep_session) {
         let_go_of_session(id, false);
     } else {

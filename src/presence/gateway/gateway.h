@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/base/clock.h"
+#include "presence/base/log.h"
 #include "presence/base/random.h"
 #include "presence/base/task.h"
 #include "presence/core/records.h"
@@ -202,6 +203,8 @@ private:
     // Sending and closing, in delivery.cc
     void send(SlotId id, std::string_view text);
     void after_send(SlotId id, net::SendResult result);
+    /// What is known of a connection, for the log.
+    [[nodiscard]] log::Ids ids_of(const ClientConnection& connection) const;
     void fail(SlotId id, RequestId request, const Error& error);
     /// `keep_session`: the grace begins; else the session was or is being ended by others.
     void close(SlotId id, protocol::CloseReason reason, bool keep_session);

@@ -38,6 +38,9 @@ CloseReason close_reason_for(const Error& error) {
 
 void Gateway::refuse_hello(SlotId id, RequestId request, const Error& error, CloseReason reason) {
     ++counters_.hello_refused;
+    if (log::enabled(log::Level::debug)) {
+        log::debug("hello_refused", "{} {}", wire_name(error.code), log::quoted(error.message));
+    }
     send(id, protocol::encode_error(request, error));
     close(id, reason, false);
 }
@@ -233,6 +236,10 @@ void Gateway::welcome(SlotId id, RequestId request, const Attachment& attached,
                       std::string_view secret, const TokenClaims& claims) {
     ++counters_.welcomes;
     const ClientConnection& connection = connections_.at(id);
+    if (log::enabled(log::Level::debug)) {
+        log::debug({.session = attached.id.text}, "welcome", "user={} resumed={}",
+                   log::quoted(connection.user.text), attached.resumed);
+    }
     sockets_->admit(connection.net, static_cast<std::uint32_t>(parts_.limits.message_bytes));
     protocol::WelcomeFields fields;
     fields.user = connection.user;
