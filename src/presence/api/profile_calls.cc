@@ -17,7 +17,7 @@ Task<Result<ProfileRef>> declare(Shard& home, UserId user, StatusChange change, 
     if (!outcome) {
         co_return outcome.error();
     }
-    Result<ProfileRef> profile = co_await home.editor.profile(user);
+    Result<ProfileRef> profile = co_await home.editor.stored_profile(user);
     co_return profile;
 }
 
@@ -94,8 +94,11 @@ net::HttpResponse Calls::profile_answer(Call call, const ProfileRef& profile) co
 }
 
 Task<Calls::Answer> Calls::get_profile(const AdmittedCall& call) const {
-    Task<Result<ProfileRef>> reading = at_home<Result<ProfileRef>>(
-        call.user, [user = call.user](Shard& home) { return home.editor.profile(user); });
+    const bool declared = call.route.call == Call::get_status;
+    Task<Result<ProfileRef>> reading =
+        at_home<Result<ProfileRef>>(call.user, [user = call.user, declared](Shard& home) {
+            return declared ? home.editor.stored_profile(user) : home.editor.profile(user);
+        });
     Result<ProfileRef> profile = co_await reading;
     if (!profile) {
         co_return profile.error();

@@ -187,6 +187,7 @@ void PresenceService::renew_token(SlotId session, std::optional<WallTime> issued
 
 Task<bool> PresenceService::end_revoked(UserId id, WallTime before) {
     Entered entered = co_await enter(id);
+    drop_deferred(id);
     const std::vector<SlotId> locals = entered.user().sessions;
     for (const SlotId local_id : locals) {
         LocalSession* const local = sessions_.find(local_id);

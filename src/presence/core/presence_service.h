@@ -87,6 +87,9 @@ public:
     [[nodiscard]] Task<Result<StatusOutcome>> change_status(UserId user, StatusChange change,
                                                             bool limited,
                                                             OverRate over = OverRate::defer);
+    /// What waits for the rate is not applied any more: the user is erased, or the token that it
+    /// came with does not allow it any more.
+    void drop_deferred(const UserId& user);
     /// Session scope; of the same rate. What waits for it ends with the session.
     [[nodiscard]] Task<Result<StatusOutcome>> change_session_status(SlotId session,
                                                                     StatusChange change,
@@ -370,6 +373,8 @@ private:
     [[nodiscard]] bool ends_before_others_look(const User& user) const;
     Detached settle_expiry(UserId user);
     Detached apply_deferred(SlotId user);
+    /// As the database has it now. Empty: it does not answer.
+    [[nodiscard]] Task<std::optional<DeclaredState>> stored_declaration(UserId user);
     [[nodiscard]] MonoTime next_deadline(const LocalSession& session) const;
     [[nodiscard]] TokenBucket::Rate status_rate() const {
         return {parts_.limits.status_per_second, parts_.limits.status_burst};

@@ -48,17 +48,22 @@ Task<Result<bool>> ProfileEditor::erase(UserId user, WallTime at) {
     co_return true;
 }
 
+Task<Result<ProfileRef>> ProfileEditor::stored_profile(UserId user) {
+    std::vector<UserId> one;
+    one.push_back(std::move(user));
+    Result<std::vector<ProfileRef>> read = co_await store_.load(std::move(one));
+    if (!read) {
+        co_return read.error();
+    }
+    co_return read->front();
+}
+
 Task<Result<ProfileRef>> ProfileEditor::profile(UserId user) {
     ProfileAnswer answer = co_await cache_.get(user);
     if (answer.overtaken) {
         // Good enough for the one who asks, as it is begun after the question; not for the cache.
-        std::vector<UserId> one;
-        one.push_back(user);
-        Result<std::vector<ProfileRef>> read = co_await store_.load(std::move(one));
-        if (!read) {
-            co_return read.error();
-        }
-        co_return read->front();
+        Result<ProfileRef> read = co_await stored_profile(std::move(user));
+        co_return read;
     }
     if (!answer.known) {
         co_return database_away();

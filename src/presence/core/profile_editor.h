@@ -24,6 +24,8 @@ public:
     /// What is stored now: of a time after the call, also while others change it again and again.
     /// @retval ErrorCode::unavailable  It was never read and the database does not answer.
     [[nodiscard]] Task<Result<ProfileRef>> profile(UserId user);
+    /// The same, past the cache: what was declared through another node is not told about.
+    [[nodiscard]] Task<Result<ProfileRef>> stored_profile(UserId user);
 
 private:
     [[nodiscard]] Result<ProfileChange> tell(const UserId& user, Result<ProfileChange> changed);

@@ -28,7 +28,10 @@ void raise(Version& version, Version other) {
 std::shared_ptr<UserRecord> above_what_was_lost(const UserRecord& record) {
     auto raised = std::make_shared<UserRecord>(record);
     raised->presence.own_version.value += rules::kIncarnationStep;
-    raised->presence.shown_version.value += rules::kIncarnationStep;
+    if (raised->presence.shown.status != Status::offline) {
+        // Who is shown as offline is as others who are: of those nothing is held, and told.
+        raised->presence.shown_version.value += rules::kIncarnationStep;
+    }
     return raised;
 }
 

@@ -119,9 +119,9 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     const bool sees = seen.verdict.online() || seen.verdict.own();
     const bool is_there =
         seen.record && face_for(seen.record->presence, seen.verdict).status != Status::offline;
-    const bool may_be_elsewhere = subject.cut_off ? !seen.record : !is_there;
-    seen.unreachable = (subject.cut_off || !nodes_.knows_all()) && (may_be_elsewhere || !sees) &&
-                       !seen.verdict.unread();
+    // Nor is one who is invisible on this node told from one of whom it knows nothing (DESIGN 18).
+    seen.unreachable =
+        (subject.cut_off || !nodes_.knows_all()) && (!is_there || !sees) && !seen.verdict.unread();
     const auto untouched = [](const ProfileAnswer& answer) {
         return answer.known && (!answer.profile || answer.profile->revision == 0);
     };

@@ -4,6 +4,7 @@
 #include "presence/model/status_change.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace presence {
 
@@ -11,6 +12,9 @@ namespace presence {
 struct DeferredChange {
     StatusChange change;
     MonoTime due;
+    /// What was declared when it was put off, of user scope: what another node has changed since is
+    /// newer. Empty: not known.
+    std::optional<DeclaredState> over{};
 };
 
 /// What is done with a change of one who changes too often.

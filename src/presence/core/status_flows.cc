@@ -33,6 +33,18 @@ void merge_into(StatusChange& older, StatusChange newer) {
     }
 }
 
+/// Of `change`, which waited, what somebody else has declared since `over` stood.
+void leave_out_what_changed(StatusChange& change, const DeclaredState& over,
+                            const DeclaredState& stands) {
+    if (stands.status != over.status || stands.expires_at != over.expires_at) {
+        change.status.reset();
+    }
+    if (stands.custom != over.custom &&
+        (!stands.custom || !over.custom || !(*stands.custom == *over.custom))) {
+        change.sets_custom = false;
+    }
+}
+
 /// An end that has come meanwhile makes of a change what it would be by now.
 StatusChange what_is_left(StatusChange change, WallTime now) {
     if (is_over(change.status_until, now)) {
@@ -68,6 +80,10 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
             user.deferred =
                 std::make_unique<DeferredChange>(DeferredChange{std::move(change), now + wait});
             file_user(slot);
+            std::optional<DeclaredState> stands = co_await stored_declaration(id);
+            if (user.deferred) {
+                user.deferred->over = std::move(stands);
+            }
         }
         co_return StatusOutcome{std::max(wait, Millis{1})};
     }
@@ -79,6 +95,27 @@ Task<Result<StatusOutcome>> PresenceService::change_status(UserId id, StatusChan
         co_return declared.error();
     }
     co_return StatusOutcome{};
+}
+
+Task<std::optional<DeclaredState>> PresenceService::stored_declaration(UserId user) {
+    std::vector<UserId> one{std::move(user)};
+    Result<std::vector<ProfileRef>> loaded = co_await parts_.profile_store.load(std::move(one));
+    if (!loaded) {
+        co_return std::nullopt;
+    }
+    const ProfileRef& profile = loaded->front();
+    co_return profile ? profile->declared : DeclaredState{};
+}
+
+void PresenceService::drop_deferred(const UserId& user) {
+    const SlotId slot = users_.find(user);
+    if (!slot) {
+        return;
+    }
+    users_.at(slot).deferred.reset();
+    for (const SlotId session : users_.at(slot).sessions) {
+        sessions_.at(session).deferred.reset();
+    }
 }
 
 Detached PresenceService::apply_deferred(SlotId slot) {
@@ -95,9 +132,22 @@ Detached PresenceService::apply_deferred(SlotId slot) {
         co_return;
     }
     StatusChange change = what_is_left(user.deferred->change, parts_.clock.wall_now());
+    if (const std::optional<DeclaredState> over = user.deferred->over) {
+        const std::optional<DeclaredState> stands = co_await stored_declaration(id);
+        if (!user.deferred) {
+            co_return;
+        }
+        if (stands) {
+            leave_out_what_changed(change, *over, *stands);
+        }
+    }
+    if (!change.status && !change.sets_custom) {
+        user.deferred.reset();
+        co_return;
+    }
     Result<bool> declared = co_await declare(slot, std::move(change));
-    // Nobody can have changed it meanwhile: that takes the user's lock. Kept for another try only
-    // while a store is away.
+    // On this node nobody can have changed it meanwhile: that takes the user's lock. Kept for
+    // another try only while a store is away.
     if (declared || declared.error().code != ErrorCode::unavailable) {
         entered.user().deferred.reset();
     }
@@ -115,9 +165,12 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
         if (!answer.known) {
             co_return database_away();
         }
-        DeclaredState declared = users_.at(slot).record->presence.declared;
-        const std::uint64_t stored = answer.profile ? answer.profile->declared.revision : 0;
-        declared.revision = std::max(declared.revision, stored) + 1;
+        // Another node may have changed it, and its commit of the record may be under way.
+        const DeclaredState& held = users_.at(slot).record->presence.declared;
+        const bool row_is_newer =
+            answer.profile && answer.profile->declared.revision > held.revision;
+        DeclaredState declared = row_is_newer ? answer.profile->declared : held;
+        ++declared.revision;
         if (change.status) {
             declared.status = *change.status;
             declared.expires_at =
@@ -139,7 +192,9 @@ Task<Result<bool>> PresenceService::declare(SlotId slot, StatusChange change) {
         const bool hides = change.status == DeclaredStatus::invisible;
         const WallTime acted_at = hides ? parts_.clock.wall_now() : WallTime{};
         Change edit = [declared, acted_at](Draft& draft) {
-            draft.declared = declared;
+            if (declared.revision > draft.declared.revision) {
+                draft.declared = declared;  // RULINGS 31
+            }
             if (!draft.sessions.empty()) {
                 draft.last_sign = std::max(draft.last_sign, acted_at);
             }

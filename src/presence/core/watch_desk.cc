@@ -9,6 +9,20 @@
 
 namespace presence {
 
+namespace {
+
+/// Whether what is seen looks as it did when the verdict was `before`: who is online shows neither
+/// `since` nor last seen.
+bool looks_the_same(const Seen& seen, Verdict before) {
+    const auto sees = [](Verdict verdict) {
+        return verdict.online() && !verdict.own() && !verdict.unread();
+    };
+    return sees(before) && sees(seen.verdict) && seen.record &&
+           seen.record->presence.shown.status == Status::online;
+}
+
+}  // namespace
+
 WatchDesk::WatchDesk(Scheduler& scheduler, const Clock& clock, PresenceBus& bus,
                      SnapshotReader& reader, const Limits& limits, CoreCounters& counters)
     : scheduler_(scheduler),
@@ -304,6 +318,9 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     release_news(ref);
     if (was_unknown) {
         return true;
+    }
+    if (edge->told == told && looks_the_same(seen, before)) {
+        return false;
     }
     return !(before == seen.verdict)
                ? told.value > 0 || edge->told.value > 0 || before.unread() || seen.verdict.unread()

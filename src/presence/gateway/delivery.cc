@@ -255,6 +255,9 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     }
     parts_.shard.watches.reconsider(user, viewing);
     parts_.shard.rooms.reconsider(user, viewing);
+    if (revision == kErased) {
+        parts_.shard.service.drop_deferred(user);
+    }
     if (parts_.shard.service.has_sessions(user)) {
         if (revision == kErased) {
             end_erased(user);  // The store had lost them when the others were ended.

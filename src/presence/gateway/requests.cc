@@ -312,6 +312,9 @@ Task<bool> Gateway::on_auth(SlotId id, RequestId request, protocol::Auth auth) {
         co_return false;
     }
     take_claims(*connection, *claims);
+    if (!connection->may_status) {
+        parts_.shard.service.drop_deferred(user);
+    }
     parts_.shard.service.renew_token(connection->session, claims->issued_at);
     arm_token_timers(id, *claims);
     if (!connection->may_watch) {

@@ -208,9 +208,6 @@ StatusChange read_status_change(const JsonFields& fields, const ParseLimits& lim
     if (change.session_scope && change.status == DeclaredStatus::invisible) {
         fields.refuse("status", "may be invisible in scope user only");
     }
-    if (change.status == DeclaredStatus::automatic) {
-        change.expiry = {};
-    }
     return change;
 }
 

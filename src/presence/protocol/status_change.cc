@@ -14,7 +14,9 @@ Result<presence::StatusChange> resolve(StatusChange given, WallTime now) {
     if (!until) {
         return until.error();
     }
-    change.status_until = *until;
+    if (change.status != DeclaredStatus::automatic) {
+        change.status_until = *until;  // An end of nothing is checked, and means nothing.
+    }
     change.sets_custom = given.custom_change != CustomChange::keep;
     if (given.custom_change == CustomChange::set) {
         const Result<std::optional<WallTime>> custom_until =

@@ -256,5 +256,33 @@ TEST(Hidden, FO050HidingLastSeenShowsNoSubstitute) {
     EXPECT_FALSE(world.look("bob", "ann").last_seen);
 }
 
+TEST(Reconsidering, AHiddenLastSeenOfOneWhoIsOnlineIsNotTold) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.set_last_seen_rule("ann", Audience::everyone);
+    world.run(3s);
+    world.watch(bob, {"ann"});
+    world.set_last_seen_rule("ann", Audience::nobody);
+    world.run(3s);
+    EXPECT_TRUE(world.told(bob).empty());
+    world.bye(ann);
+    ASSERT_EQ(world.told(bob).size(), 1U);
+    EXPECT_FALSE(world.told(bob)[0].last_seen);
+}
+
+TEST(Reconsidering, AHiddenLastSeenTakesTheTimeOfAStatusWithIt) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    world.set_last_seen_rule("ann", Audience::everyone);
+    ASSERT_TRUE(world.declare_on(ann, DeclaredStatus::busy));
+    world.run(3s);
+    world.watch(bob, {"ann"});
+    world.set_last_seen_rule("ann", Audience::nobody);
+    world.run(3s);
+    EXPECT_EQ(world.told(bob).size(), 1U);
+}
+
 }  // namespace
 }  // namespace presence
