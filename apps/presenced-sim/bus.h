@@ -1,0 +1,80 @@
+#pragma once
+
+#include "presence/base/random.h"
+#include "presence/ports/presence_bus.h"
+
+#include "process.h"
+
+#include <functional>
+#include <set>
+#include <string>
+
+namespace presence::sim {
+
+/// The pub/sub of the shared store between the processes: real bytes, at most once, in the order
+/// in which the store took them. What is said while a process is deaf, or the store away, is lost;
+/// a process that hears again is told that it missed something, as stores/redis does.
+class Bus {
+public:
+    Bus(VirtualScheduler& scheduler, std::uint64_t seed) : scheduler_(scheduler), random_(seed) {}
+
+    class Endpoint final : public PresenceBus {
+    public:
+        Endpoint(Bus& bus, ProcessScheduler& process) : bus_(bus), process_(process) {
+            bus_.endpoints_.insert(this);
+        }
+        ~Endpoint() override { bus_.endpoints_.erase(this); }
+
+        void set_node(NodeId node) { node_ = node; }
+        /// Called on the process when it hears again.
+        void set_gap_handler(std::function<void()> handler) { on_gap_ = std::move(handler); }
+        /// Hears and says nothing from now on.
+        void lose() { deaf_ = true; }
+        void heal();
+
+        void set_receiver(Receiver* receiver) override { receiver_ = receiver; }
+        Task<Result<bool>> subscribe(std::vector<UserId> users) override;
+        void unsubscribe(const UserId& user) override { users_.erase(user); }
+        void publish(PresenceEventRef event) override;
+        void publish_here(PresenceEventRef event) override;
+        void publish_profile_changed(const UserId& user, std::uint64_t revision) override;
+        void publish_signal(SignalRef signal) override;
+        void publish_session_taken(SessionTaken taken) override;
+        void publish_session_stays(SessionStays stays) override;
+        Task<Result<bool>> subscribe_room(RoomId room) override;
+        void unsubscribe_room(const RoomId& room) override { rooms_.erase(room); }
+        void publish_room(RoomStatementRef statement) override;
+        void ask_room(const RoomId& room) override;
+        Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef question) override;
+        void answer_node(SurveyAnswerRef answer) override;
+
+        [[nodiscard]] std::size_t subscriptions() const { return users_.size() + rooms_.size(); }
+
+    private:
+        friend class Bus;
+        void take(const std::string& bytes);
+        void to_others(std::string bytes);
+
+        Bus& bus_;
+        ProcessScheduler& process_;
+        Receiver* receiver_ = nullptr;
+        std::set<UserId> users_;
+        std::set<RoomId> rooms_;
+        NodeId node_;
+        bool deaf_ = false;
+        MonoTime last_arrival_;
+        std::function<void()> on_gap_;
+    };
+
+    void set_up(bool up) { up_ = up; }
+    void set_slowest(Millis slowest) { slowest_ = slowest; }
+
+private:
+    VirtualScheduler& scheduler_;
+    SeededRandom random_;
+    std::set<Endpoint*> endpoints_;
+    bool up_ = true;
+    Millis slowest_{3};
+};
+
+}  // namespace presence::sim

@@ -1,0 +1,388 @@
+#include "client.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace presence::sim {
+
+namespace {
+
+/// A heartbeat, or anything else, that is unanswered for that long means a dead link.
+constexpr Millis kPatience{10'000};
+constexpr Millis kFirstBackoff{300};
+constexpr int kMostDoublings = 5;
+
+simdjson::dom::parser& parser() {
+    static simdjson::dom::parser one;
+    return one;
+}
+
+std::string text_of(simdjson::dom::element element) {
+    std::string_view text;
+    return element.get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
+}
+
+std::uint64_t number_of(simdjson::dom::element message, const char* field) {
+    std::uint64_t number = 0;
+    return message[field].get(number) == simdjson::SUCCESS ? number : 0;
+}
+
+Held held_of(simdjson::dom::object presence, std::string& user, MonoTime at) {
+    Held held;
+    held.at = at;
+    for (const auto field : presence) {
+        if (field.key == "userId") {
+            user = text_of(field.value);
+        } else if (field.key == "status") {
+            held.status = text_of(field.value);
+        } else if (field.key == "version") {
+            held.version = field.value.get_uint64().value();
+        } else if (field.key != "lastSeen") {  // It ages, and nobody is told of that.
+            held.rest += fmt::format(" {}:{}", field.key, simdjson::minify(field.value));
+        }
+    }
+    return held;
+}
+
+std::string list_of(const std::set<std::string>& users) {
+    std::string list;
+    for (const std::string& user : users) {
+        list += (list.empty() ? "\"" : ",\"") + user + "\"";
+    }
+    return list;
+}
+
+}  // namespace
+
+Client::Client(Parts parts) : parts_(std::move(parts)), random_(parts_.seed) {}
+
+Millis Client::jittered(Millis about) {
+    const auto tenth = static_cast<std::uint64_t>(about.count() / 10);
+    return about - Millis{static_cast<std::int64_t>(tenth)} +
+           Millis{static_cast<std::int64_t>(random_.below(2 * tenth + 1))};
+}
+
+void Client::come() {
+    wants_ = true;
+    failures_ = 0;
+    if (stage_ == Stage::away && !frozen_) {
+        connect();
+    }
+}
+
+void Client::connect_later(Millis wait) {
+    parts_.scheduler.cancel(connect_timer_);
+    connect_timer_ = parts_.scheduler.after(wait, [this] {
+        if (wants_ && stage_ == Stage::away && !frozen_) {
+            connect();
+        }
+    });
+}
+
+void Client::connect() {
+    parts_.scheduler.cancel(connect_timer_);
+    door_ = parts_.doors.any_door(random_);
+    if (door_ == nullptr) {
+        connect_later(jittered(Millis{1'000}));
+        return;
+    }
+    stage_ = Stage::greeting;
+    connection_ = door_->open(*this);
+    std::string body =
+        fmt::format(R"("type":"hello","token":"{}","device":{{"type":"web"}})", parts_.user);
+    if (!resume_.empty()) {
+        body += fmt::format(R"(,"resume":"{}")", resume_);
+    }
+    send_asking(body, Asked::What::beat);
+}
+
+void Client::forget_connection() {
+    parts_.scheduler.cancel(beat_timer_);
+    stage_ = Stage::away;
+    connection_ = 0;
+    door_ = nullptr;
+    hears_since_.reset();
+    quiet_ = false;
+    for (const auto& [request, what] : std::exchange(asked_, {})) {
+        if (what == Asked::What::change) {
+            parts_.watcher.on_answer(*this, request, false);
+        }
+    }
+}
+
+/// It gives the connection up without a word, and comes back.
+void Client::drop() {
+    if (door_ != nullptr) {
+        door_->vanish(connection_);
+    }
+    forget_connection();
+    const int doublings = std::min(failures_++, kMostDoublings);
+    connect_later(jittered(kFirstBackoff * (1 << doublings)));
+}
+
+void Client::bye() {
+    wants_ = false;
+    if (stage_ == Stage::open && !frozen_) {
+        send(R"("type":"bye")");
+    } else if (stage_ == Stage::greeting) {
+        door_->leave(connection_, false);
+        forget_connection();
+    }
+    resume_.clear();
+    held_.clear();
+    watched_.clear();
+}
+
+void Client::lose(bool says_close) {
+    if (stage_ != Stage::away && !frozen_) {
+        door_->leave(connection_, says_close);
+        forget_connection();
+        if (wants_) {
+            connect_later(jittered(kFirstBackoff));
+        }
+    }
+}
+
+void Client::put_away(bool says_close) {
+    if (!frozen_) {
+        wants_ = false;
+        lose(says_close);
+    }
+}
+
+void Client::freeze(Millis lasts) {
+    if (frozen_) {
+        return;
+    }
+    frozen_ = true;
+    parts_.scheduler.after(lasts, [this, lasts, mine = ++freezes_] {
+        if (mine != freezes_) {
+            return;
+        }
+        frozen_ = false;
+        behind_since_ = parts_.clock.now() - lasts;
+        for (auto& [connection, text] : std::exchange(stored_, {})) {
+            if (text.empty()) {
+                on_end(connection, 0);
+            } else {
+                on_text(connection, text);
+            }
+        }
+        behind_since_.reset();
+        if (stage_ == Stage::away && wants_) {
+            connect_later(jittered(kFirstBackoff));
+        } else if (stage_ == Stage::open && !wants_) {
+            send(R"("type":"bye")");
+        } else if (stage_ == Stage::open) {
+            beat();  // A page that becomes visible beats at once.
+        } else if (stage_ == Stage::greeting) {
+            drop();
+        }
+    });
+}
+
+void Client::send(std::string body) {
+    door_->say(connection_, "{" + std::move(body) + "}");
+}
+
+std::uint64_t Client::send_asking(const std::string& body, Asked::What what) {
+    const std::uint64_t request = ++last_request_;
+    asked_[request] = what;
+    send(fmt::format(R"({},"id":{})", body, request));
+    parts_.scheduler.after(kPatience, [this, request] { after_timeout(request); });
+    return request;
+}
+
+void Client::after_timeout(std::uint64_t request) {
+    if (asked_.contains(request) && !frozen_) {
+        drop();
+    }
+}
+
+bool Client::ask(const std::string& body) {
+    if (stage_ != Stage::open || frozen_) {
+        return false;
+    }
+    const std::uint64_t request = send_asking(body, Asked::What::change);
+    parts_.watcher.on_asked(*this, request, body);
+    return true;
+}
+
+void Client::beat_later(Millis wait) {
+    parts_.scheduler.cancel(beat_timer_);
+    beat_timer_ = parts_.scheduler.after(wait, [this] { beat(); });
+}
+
+void Client::beat() {
+    if (stage_ != Stage::open || frozen_) {
+        return;
+    }
+    send_asking(R"("type":"heartbeat")", Asked::What::beat);
+    beat_later(jittered(parts_.interval));
+}
+
+void Client::watch(std::vector<std::string> users) {
+    watched_ = {users.begin(), users.end()};
+    std::erase_if(held_, [this](const auto& one) { return !watched_.contains(one.first); });
+    if (stage_ == Stage::open && !frozen_) {
+        send_watch();
+    }
+}
+
+void Client::send_watch() {
+    hears_since_.reset();
+    if (watched_.empty()) {
+        return;
+    }
+    std::string known;
+    for (const auto& [user, held] : held_) {
+        if (held.status != "unknown" && watched_.contains(user)) {
+            known += fmt::format(R"({}"{}":{})", known.empty() ? "" : ",", user, held.version);
+        }
+    }
+    send_asking(fmt::format(R"("type":"watch","mode":"set","users":[{}],"known":{{{}}})",
+                            list_of(watched_), known),
+                Asked::What::watch);
+}
+
+void Client::look() {
+    if (stage_ == Stage::open && !frozen_ && !watched_.empty()) {
+        looked_.clear();
+        held_before_ = held_;
+        send_asking(fmt::format(R"("type":"get","users":[{}])", list_of(watched_)),
+                    Asked::What::get);
+    }
+}
+
+void Client::set_quiet(bool quiet) {
+    if (stage_ == Stage::open && !frozen_ && quiet != quiet_) {
+        quiet_ = quiet;
+        send(fmt::format(R"("type":"delivery","mode":"{}")", quiet ? "paused" : "live"));
+        if (!quiet && hears_since_) {
+            hears_since_ = parts_.clock.now();
+        }
+    }
+}
+
+void Client::set_clogged(bool clogged) {
+    if (!clogged) {
+        parts_.scheduler.after(Millis{100}, [this] { behind_since_.reset(); });
+    }
+    if (door_ != nullptr) {
+        behind_since_ = parts_.clock.now();
+        door_->set_clogged(connection_, clogged);
+        if (hears_since_) {
+            hears_since_ = parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0});
+        }
+    }
+}
+
+std::optional<MonoTime> Client::hears_since() const {
+    return stage_ == Stage::open && !frozen_ && !quiet_ ? hears_since_ : std::nullopt;
+}
+
+void Client::on_end(std::uint64_t connection, std::uint16_t code) {
+    if (connection != connection_) {
+        return;
+    }
+    if (frozen_) {
+        stored_.emplace_back(connection, "");
+        return;
+    }
+    parts_.watcher.on_closed(*this, code);
+    forget_connection();
+    if (code == 4409 || code == 4403) {
+        wants_ = false;
+    }
+    if (code == 4409 || code == 4403 || code == 1000) {
+        resume_.clear();
+    }
+    if (wants_) {
+        const int doublings = std::min(failures_++, kMostDoublings);
+        connect_later(jittered(kFirstBackoff * (1 << doublings)));
+    }
+}
+
+void Client::on_text(std::uint64_t connection, std::string_view text) {
+    if (connection != connection_) {
+        return;
+    }
+    if (frozen_) {
+        stored_.emplace_back(connection, std::string(text));
+        return;
+    }
+    take(text);
+}
+
+void Client::welcome(std::string_view text) {
+    simdjson::dom::element message;
+    PRESENCE_ASSERT(parser().parse(text.data(), text.size()).get(message) == simdjson::SUCCESS);
+    stage_ = Stage::open;
+    failures_ = 0;
+    resume_ = text_of(message["resume"].value());
+    health_ = text_of(message["health"]["store"].value());
+    if (!wants_) {
+        send(R"("type":"bye")");
+        return;
+    }
+    // At a random point of the interval, so that those who came at once do not beat at once.
+    beat_later(Millis{static_cast<std::int64_t>(
+        random_.below(static_cast<std::uint64_t>(parts_.interval.count())))});
+    send_watch();
+}
+
+void Client::take(std::string_view text) {
+    simdjson::dom::element message;
+    PRESENCE_ASSERT(parser().parse(text.data(), text.size()).get(message) == simdjson::SUCCESS);
+    const std::string type = text_of(message["type"].value());
+    const std::uint64_t request = number_of(message, "id");
+    const bool more = !message["more"].error();
+    const auto found = asked_.find(request);
+    std::optional<Asked::What> what;
+    if (found != asked_.end()) {
+        what = found->second;
+        if (!more) {
+            asked_.erase(found);
+        }
+    }
+    if (type == "welcome") {
+        const std::string copy(text);
+        welcome(copy);
+        return;
+    }
+    if (type == "health") {
+        health_ = text_of(message["store"].value());
+    } else if (type == "snapshot" || type == "update") {
+        for (const auto presence : message["users"].get_array()) {
+            std::string user;
+            const Held held = held_of(presence.get_object().value(), user, parts_.clock.now());
+            if (what == Asked::What::get) {
+                looked_[user] = held;
+            }
+            if (watched_.contains(user)) {
+                held_[user] = held;
+            }
+            parts_.watcher.on_presence(*this, user, held, type == "update");
+        }
+        if (what == Asked::What::watch && !more) {
+            hears_since_ = parts_.clock.now();
+        } else if (what == Asked::What::get && !more) {
+            parts_.watcher.on_looked(*this, looked_);
+        }
+    } else if (type == "error" && what == Asked::What::watch) {
+        // The store did not answer: asked again, as a client library does.
+        parts_.scheduler.after(Millis{1'000}, [this, connection = connection_] {
+            if (connection == connection_ && stage_ == Stage::open && !frozen_) {
+                send_watch();
+            }
+        });
+    } else if (what == Asked::What::change &&
+               (type == "ack" || type == "error" || type == "privacy")) {
+        parts_.watcher.on_answer(*this, request, type != "error");
+    }
+}
+
+}  // namespace presence::sim

@@ -1,0 +1,146 @@
+#pragma once
+
+#include "presence/base/random.h"
+#include "presence/base/scheduler.h"
+#include "presence/base/time.h"
+
+#include "network.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace presence::sim {
+
+/// What a client holds of one user.
+struct Held {
+    std::string status;
+    std::uint64_t version = 0;
+    std::string rest;  ///< Custom status, devices, last seen, as they were told.
+    MonoTime at;
+};
+
+class Client;
+
+/// What the checkers hear of clients.
+class ClientWatcher {
+public:
+    virtual ~ClientWatcher() = default;
+    /// One presence has arrived. `update`: unasked; else part of a snapshot.
+    virtual void on_presence(const Client& client, const std::string& user, const Held& held,
+                             bool update) = 0;
+    /// A request about status, rules or blocks was sent, and how it ended.
+    virtual void on_asked(const Client& client, std::uint64_t request, const std::string& text) = 0;
+    virtual void on_answer(const Client& client, std::uint64_t request, bool done) = 0;
+    /// The server closed its connection, or it was lost (0).
+    virtual void on_closed(const Client& client, std::uint16_t code) = 0;
+    /// The whole answer to a `get`.
+    virtual void on_looked(const Client& client, const std::map<std::string, Held>& seen) = 0;
+};
+
+/// Where a client finds a server that takes it.
+class Doors {
+public:
+    virtual ~Doors() = default;
+    /// Null: none is up.
+    virtual Network* any_door(SeededRandom& random) = 0;
+};
+
+/// A device: one connection after the other, one session as long as it can be resumed. Does what
+/// PROTOCOL.md section 6 asks of a client library, by a clock of its own that is a little off.
+class Client final : public Peer {
+public:
+    struct Parts {
+        Scheduler& scheduler;
+        const Clock& clock;
+        Doors& doors;
+        ClientWatcher& watcher;
+        Millis interval;
+        std::string user;
+        std::uint64_t seed;
+    };
+    explicit Client(Parts parts);
+
+    // -- What people do --------------------------------------------------------------------------
+    void come();
+    void bye();
+    void lose(bool says_close);
+    void put_away(bool says_close);
+    void freeze(Millis lasts);
+    void watch(std::vector<std::string> users);
+    /// False: it is not connected.
+    bool ask(const std::string& body);
+    void set_quiet(bool quiet);
+    void set_clogged(bool clogged);
+    void look();
+
+    // -- Facts -----------------------------------------------------------------------------------
+    [[nodiscard]] const std::string& user() const { return parts_.user; }
+    [[nodiscard]] bool is_open() const { return stage_ == Stage::open; }
+    [[nodiscard]] bool wants() const { return wants_; }
+    /// Connected, with a snapshot of what it watches, and taking news; since when.
+    [[nodiscard]] std::optional<MonoTime> hears_since() const;
+    [[nodiscard]] const std::map<std::string, Held>& held() const { return held_; }
+    /// What it held when it last asked for a fresh look.
+    [[nodiscard]] const std::map<std::string, Held>& held_before() const { return held_before_; }
+    /// What it is told now may be that old, as it did not read meanwhile.
+    [[nodiscard]] const std::optional<MonoTime>& behind_since() const { return behind_since_; }
+    [[nodiscard]] const std::set<std::string>& watched() const { return watched_; }
+    [[nodiscard]] std::uint64_t connection() const { return connection_; }
+    [[nodiscard]] const std::string& health() const { return health_; }
+
+    // -- Peer ------------------------------------------------------------------------------------
+    void on_text(std::uint64_t connection, std::string_view text) override;
+    void on_end(std::uint64_t connection, std::uint16_t code) override;
+    [[nodiscard]] bool is_there() const override { return !frozen_; }
+
+private:
+    enum class Stage : std::uint8_t { away, greeting, open };
+    struct Asked {
+        enum class What : std::uint8_t { watch, get, change, beat };
+    };
+
+    void connect();
+    void connect_later(Millis wait);
+    void drop();
+    void forget_connection();
+    void send(std::string body);
+    std::uint64_t send_asking(const std::string& body, Asked::What what);
+    void beat_later(Millis wait);
+    void beat();
+    void take(std::string_view text);
+    void welcome(std::string_view text);
+    void send_watch();
+    void after_timeout(std::uint64_t request);
+    [[nodiscard]] Millis jittered(Millis about);
+
+    Parts parts_;
+    SeededRandom random_;
+    Stage stage_ = Stage::away;
+    bool wants_ = false;
+    bool frozen_ = false;
+    bool quiet_ = false;
+    Network* door_ = nullptr;
+    std::uint64_t connection_ = 0;
+    std::string resume_;
+    std::string health_;
+    int failures_ = 0;
+    std::uint64_t last_request_ = 0;
+    std::map<std::uint64_t, Asked::What> asked_;
+    std::map<std::string, Held> held_;
+    std::map<std::string, Held> looked_;
+    std::map<std::string, Held> held_before_;
+    std::optional<MonoTime> behind_since_;
+    std::set<std::string> watched_;
+    std::optional<MonoTime> hears_since_;
+    std::vector<std::pair<std::uint64_t, std::string>> stored_;  ///< What came while frozen.
+    Scheduler::TimerId beat_timer_;
+    Scheduler::TimerId connect_timer_;
+    std::uint64_t freezes_ = 0;
+};
+
+}  // namespace presence::sim

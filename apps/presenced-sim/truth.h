@@ -1,0 +1,123 @@
+#pragma once
+
+#include "presence/base/time.h"
+#include "presence/core/configs.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace presence::sim {
+
+/// What is true of people, from what their servers were told: apart from the code under test, and
+/// by the words of DESIGN section 2.
+///
+/// Of each session it knows until when it surely keeps its user present, and from when on it surely
+/// does not: the last heartbeat and the ttl, the loss of the connection and the grace, the last
+/// renewal of a dead node's lease and the patience of the others. Between the two is doubt.
+class Truth {
+public:
+    explicit Truth(const CoreConfig& config) : config_(config) {}
+
+    // -- Sessions --------------------------------------------------------------------------------
+    void welcomed(MonoTime now, const std::string& user, const std::string& session,
+                  std::uint64_t connection, std::uint64_t server);
+    void frame(MonoTime now, std::uint64_t connection);
+    /// The server's end of the connection is over. `code`: with which it closed; 0: it was lost.
+    void ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bool silence);
+    /// When the session on that connection last showed life; empty: it is on another one by now.
+    [[nodiscard]] std::optional<MonoTime> last_frame(std::uint64_t connection);
+    /// The server holds a lease that was renewed now.
+    void renewed(MonoTime now, std::uint64_t server);
+    /// The process is dead: the others settle what it left.
+    void died(MonoTime now, std::uint64_t server);
+    /// The store lost its data: what only it had is gone.
+    void store_lost(MonoTime now);
+    /// No time until now counts against the leases of these: the store was away for all.
+    void forgive(MonoTime now, const std::set<std::uint64_t>& alive);
+    /// Of this user the store may say less than is true, for that long.
+    void doubt(MonoTime now, const std::string& user, Millis lasts);
+
+    // -- Statuses and rules ----------------------------------------------------------------------
+    /// @param asker  Tells the requests of several devices apart.
+    void asked(MonoTime now, const std::string& user, const void* asker, std::uint64_t request,
+               const std::string& text);
+    void answered(MonoTime now, const std::string& user, const void* asker, std::uint64_t request,
+                  bool done);
+
+    // -- Facts -----------------------------------------------------------------------------------
+    struct Person {
+        std::optional<MonoTime> present_since;  ///< Surely, without a moment of absence.
+        std::optional<MonoTime> absent_since;   ///< Surely.
+    };
+    /// How things stand at `now`, which never goes back.
+    [[nodiscard]] Person person(MonoTime now, const std::string& user);
+    /// Since when it is certain that the user does not hide by `invisible`.
+    [[nodiscard]] std::optional<MonoTime> visible_since(const std::string& user) const;
+    [[nodiscard]] bool was_invisible(const std::string& user) const;
+    /// What was declared for good, and since when; empty: in doubt.
+    struct Declared {
+        std::string status = "auto";
+        MonoTime since;
+        bool sure = true;
+    };
+    [[nodiscard]] Declared declared(const std::string& user) {
+        const PersonState& person = people_[user];
+        Declared declared = person.declared;
+        declared.sure = declared.sure && !person.in_session_scope && person.statuses_pending == 0;
+        return declared;
+    }
+    /// Whether `viewer` may see `subject`, and since when it is like that; empty: in doubt.
+    struct Sight {
+        bool sees = true;
+        MonoTime since;
+    };
+    [[nodiscard]] std::optional<Sight> sight(const std::string& viewer, const std::string& subject);
+
+private:
+    struct Session {
+        std::uint64_t connection = 0;
+        std::uint64_t server = 0;
+        MonoTime present_until;  ///< At least.
+        MonoTime absent_from;    ///< At the latest.
+        MonoTime last_frame;
+    };
+    struct Rules {
+        bool hidden = false;
+        std::set<std::string> blocks;
+        MonoTime changed;
+        int pending = 0;
+        bool sure = true;
+    };
+    struct PersonState {
+        std::map<std::string, Session> sessions;
+        std::optional<MonoTime> present_since;
+        std::optional<MonoTime> absent_since = MonoTime{};
+        MonoTime doubt_until;
+        Declared declared;
+        int statuses_pending = 0;
+        MonoTime maybe_invisible;  ///< The last moment at which the user may have been so.
+        bool invisible = false;
+        bool ever_invisible = false;
+        bool in_session_scope = false;  ///< Which session stands for the user is not followed.
+        Rules rules;
+    };
+
+    [[nodiscard]] MonoTime present_until(const Session& session) const;
+    [[nodiscard]] MonoTime absent_from(const Session& session) const;
+    void look(MonoTime now, PersonState& person);
+    [[nodiscard]] Session* session_of(std::uint64_t connection);
+    /// The same for whatever they asked.
+    void take_answer(MonoTime now, PersonState& person, const std::string& text, bool done);
+
+    const CoreConfig& config_;
+    std::map<std::string, PersonState> people_;
+    std::map<std::uint64_t, std::pair<std::string, std::string>> sessions_;  ///< By connection.
+    std::map<std::uint64_t, MonoTime> leases_;  ///< By server: the last renewal.
+    std::set<std::uint64_t> dead_;
+    std::map<std::pair<const void*, std::uint64_t>, std::string> asked_;
+};
+
+}  // namespace presence::sim

@@ -1,0 +1,234 @@
+#include "world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace presence::sim {
+
+namespace {
+constexpr Millis kFirstSecond{1'000};
+/// Faults that are under way at the end of the script are over by then.
+constexpr Millis kLongestFault{250'000};
+constexpr Millis kRest{120'000};
+/// A machine's clock is off by that much at most, before anybody sets it.
+constexpr std::uint64_t kMostSkewMs = 1'500;
+}  // namespace
+
+World::World(const Story& story)
+    : story_(story),
+      stores_(clock_, story.seed + 11),
+      bus_(scheduler_, story.seed + 12),
+      truth_(config_) {
+    SeededRandom random(story.seed + 13);
+    for (std::uint32_t i = 0; i < story.machines; ++i) {
+        places_.push_back(std::make_unique<Place>(clock_));
+        const auto skew = static_cast<std::int64_t>(random.below(2 * kMostSkewMs));
+        places_[i]->machine.clock.set_off(Millis{skew} - Millis{kMostSkewMs});
+    }
+    for (std::uint32_t i = 0; i < story.devices; ++i) {
+        // One client's clock runs a little faster than another's.
+        const Millis interval =
+            config_.heartbeat.interval * static_cast<int>(990 + random.below(20)) / 1000;
+        clients_.push_back(
+            std::make_unique<Client>(Client::Parts{scheduler_, clock_, *this, *this, interval,
+                                                   user_name(i % story.users), random.next()}));
+    }
+}
+
+World::~World() {
+    for (const auto& server : servers_) {
+        server->process.kill();
+    }
+}
+
+std::string World::user_name(std::uint64_t index) const {
+    return fmt::format("u{:03}", index % story_.users);
+}
+
+std::vector<std::string> World::watch_list(std::uint64_t dice) const {
+    SeededRandom random(dice);
+    std::vector<std::string> users;
+    for (std::uint32_t i = 0; i < story_.watched; ++i) {
+        users.push_back(user_name(random.below(story_.users)));
+    }
+    return users;
+}
+
+World::Place* World::place_of(const Server& server) {
+    for (const auto& place : places_) {
+        if (place->server == &server) {
+            return place.get();
+        }
+    }
+    return nullptr;
+}
+
+void World::boot(std::size_t index) {
+    Place& place = *places_[index];
+    const std::uint64_t serial = servers_.size() + 1;
+    servers_.push_back(std::make_unique<Server>(Server::Parts{
+        scheduler_, place.machine, stores_, bus_, *this, config_, limits_, serial,
+        story_.seed * 1'000 + serial, [this, serial] { truth_.renewed(now(), serial); }}));
+    place.server = servers_.back().get();
+    place.server->start();
+}
+
+void World::run_to(MonoTime end) {
+    const auto flush = [this] {
+        for (const auto& place : places_) {
+            if (!place->paused && !place->server->dead()) {
+                place->server->gateway.flush();
+            }
+        }
+    };
+    scheduler_.run_ready();
+    flush();
+    while (failure_.empty() && scheduler_.next_deadline() && *scheduler_.next_deadline() <= end) {
+        scheduler_.run_next();
+        flush();
+    }
+    if (failure_.empty()) {
+        scheduler_.advance_to(end);
+    }
+}
+
+std::string World::play() {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        boot(i);
+    }
+    started_ = now() + kFirstSecond;
+    quiet_from_ = started_;
+    audit();
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        clients_[i]->watch(watch_list(story_.seed + i));
+    }
+    for (const Event& event : story_.events) {
+        run_to(started_ + event.at);
+        if (!failure_.empty()) {
+            return failure_;
+        }
+        play_event(event);
+    }
+    run_to(started_ + story_.length + kLongestFault + kRest);
+    if (failure_.empty()) {
+        come_to_rest();
+    }
+    return failure_;
+}
+
+void World::play_event(const Event& event) {
+    if (log_ != nullptr) {
+        *log_ += "     " + to_text(event) + "\n";
+    }
+    if (is_fault(event.deed)) {
+        ++figures_.faults;
+        play_fault(event);
+    } else {
+        play_client(event);
+    }
+}
+
+void World::play_client(const Event& event) {
+    Client& client = *clients_[event.who];
+    const std::string other = user_name(event.value);
+    switch (event.deed) {
+        case Deed::come:
+            client.come();
+            break;
+        case Deed::bye:
+            client.bye();
+            break;
+        case Deed::lose:
+            client.lose(event.value == 1);
+            break;
+        case Deed::put_away:
+            client.put_away(event.value == 1);
+            break;
+        case Deed::freeze:
+            client.freeze(event.lasts);
+            break;
+        case Deed::status:
+            client.ask(fmt::format(R"("type":"status","status":"{}")", kStatuses[event.value]));
+            break;
+        case Deed::session_status:
+            client.ask(fmt::format(R"("type":"status","status":"{}","scope":"session")",
+                                   kStatuses[event.value]));
+            break;
+        case Deed::custom:
+            client.ask(event.value == 0
+                           ? std::string(R"("type":"status","customStatus":null)")
+                           : fmt::format(R"("type":"status","customStatus":{{"text":"text {}"}})",
+                                         event.value));
+            break;
+        case Deed::watch:
+            client.watch(watch_list(event.value));
+            break;
+        case Deed::hide:
+            client.ask(R"("type":"privacy","online":{"mode":"nobody"})");
+            break;
+        case Deed::show:
+            client.ask(R"("type":"privacy","online":{"mode":"everyone"})");
+            break;
+        case Deed::block:
+        case Deed::unblock:
+            if (other != client.user()) {
+                client.ask(fmt::format(R"("type":"{}","users":["{}"])",
+                                       event.deed == Deed::block ? "block" : "unblock", other));
+            }
+            break;
+        case Deed::quiet:
+            client.set_quiet(true);
+            scheduler_.after(event.lasts, [&client] { client.set_quiet(false); });
+            break;
+        case Deed::clog:
+            client.set_clogged(true);
+            scheduler_.after(event.lasts, [&client] { client.set_clogged(false); });
+            break;
+        default:
+            PRESENCE_ASSERT(false);
+    }
+}
+
+// --- What the world is told
+
+void World::on_welcome(std::uint64_t connection, std::string_view text) {
+    const auto field = [text](std::string_view name) {
+        const std::string start = fmt::format("\"{}\":\"", name);
+        const std::size_t begin = text.find(start) + start.size();
+        return std::string(text.substr(begin, text.find('"', begin) - begin));
+    };
+    truth_.welcomed(now(), field("userId"), field("sessionId"), connection, connection >> 32U);
+}
+
+void World::on_frame(std::uint64_t connection) {
+    truth_.frame(now(), connection);
+}
+
+void World::on_server_end(std::uint64_t connection, std::uint16_t code, std::string_view word) {
+    if (word == "heartbeat_timeout") {
+        check_silence(connection);
+    }
+    truth_.ended(now(), connection, code, word == "heartbeat_timeout");
+}
+
+void World::on_asked(const Client& client, std::uint64_t request, const std::string& text) {
+    truth_.asked(now(), client.user(), &client, request, text);
+}
+
+void World::on_answer(const Client& client, std::uint64_t request, bool done) {
+    truth_.answered(now(), client.user(), &client, request, done);
+}
+
+Network* World::any_door(SeededRandom& random) {
+    std::vector<Network*> doors;
+    for (const auto& place : places_) {
+        if (!place->server->dead() && !place->server->draining) {
+            doors.push_back(&place->server->network);
+        }
+    }
+    return doors.empty() ? nullptr : doors[random.below(doors.size())];
+}
+
+}  // namespace presence::sim

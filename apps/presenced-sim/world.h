@@ -1,0 +1,133 @@
+#pragma once
+
+#include "client.h"
+#include "script.h"
+#include "server.h"
+#include "truth.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace presence::sim {
+
+/// A whole cluster with its clients and everything between them, in virtual time, and the checkers
+/// that look on. One story, once.
+class World final : private ServerSide, private ClientWatcher, private Doors {
+public:
+    explicit World(const Story& story);
+    ~World() override;
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    /// Plays the story, lets things come to rest, and looks at what is left.
+    /// @return What did not hold; empty: all held.
+    std::string play();
+
+    struct Figures {
+        std::uint64_t presences = 0;  ///< Told to clients.
+        std::uint64_t checks = 0;     ///< Of what one client holds of one user.
+        std::uint64_t faults = 0;
+    };
+    [[nodiscard]] const Figures& figures() const { return figures_; }
+    /// Each presence as it arrived, one line each, if wanted before play().
+    void write_down(std::string* log) { log_ = log; }
+
+private:
+    /// A place at which servers live one after the other.
+    struct Place {
+        explicit Place(const VirtualClock& world) : machine(world) {}
+        Machine machine;
+        Server* server = nullptr;  ///< The one that lives, or the last one.
+        MonoTime paused_from;
+        MonoTime paused_to;
+        bool paused = false;
+    };
+
+    [[nodiscard]] MonoTime now() const { return clock_.now(); }
+    void run_to(MonoTime end);
+    void boot(std::size_t place);
+    void play_event(const Event& event);
+    void play_fault(const Event& event);
+    void play_client(const Event& event);
+    /// Until then, and `allowance` longer, watchers may be late.
+    void disturb(MonoTime until) { quiet_from_ = std::max(quiet_from_, until); }
+    [[nodiscard]] std::string user_name(std::uint64_t index) const;
+    [[nodiscard]] std::vector<std::string> watch_list(std::uint64_t dice) const;
+    [[nodiscard]] Place* place_of(const Server& server);
+
+    // Faults, in faults.cc
+    void for_a_while(Millis lasts, Millis allowance, Scheduler::Work undo);
+    void lose_bus(Server& server, Millis lasts);
+    void lose_all_buses(Millis lasts);
+    void died(std::size_t index, Millis comes_back_after);
+    void store_back();
+    void kill(const Event& event, Place& place);
+    void pause(const Event& event, Place& place);
+    void drain(const Event& event, Place& place);
+    void store_down(const Event& event, Place&);
+    void cut_off(const Event& event, Place& place);
+    void store_slow(const Event& event, Place&);
+    void answers_lost(const Event& event, Place&);
+    void fail_over(const Event& event, Place&);
+    void store_lost(const Event&, Place&);
+    void record_lost(const Event& event, Place&);
+    void database_down(const Event& event, Place&);
+    void deaf(const Event& event, Place& place);
+    void bus_slow(const Event& event, Place&);
+    void clock_step(const Event& event, Place& place);
+
+    // Checkers, in checks.cc
+    void fail(std::string what);
+    void audit();
+    void audit_one(const Client& client, const std::string& user, const Held& held);
+    /// Its server lives and holds the connection.
+    [[nodiscard]] bool is_served(const Client& client) const;
+    void check_early(const Client& client, const std::string& user, const Held& held);
+    void check_silence(std::uint64_t connection);
+    void come_to_rest();
+    void check_agreement();
+    void check_nothing_left();
+    void check_last_seen(const std::set<std::string>& at_home, WallTime gone);
+
+    // ServerSide
+    void on_welcome(std::uint64_t connection, std::string_view text) override;
+    void on_frame(std::uint64_t connection) override;
+    void on_server_end(std::uint64_t connection, std::uint16_t code,
+                       std::string_view word) override;
+    // ClientWatcher
+    void on_presence(const Client& client, const std::string& user, const Held& held,
+                     bool update) override;
+    void on_asked(const Client& client, std::uint64_t request, const std::string& text) override;
+    void on_answer(const Client& client, std::uint64_t request, bool done) override;
+    void on_looked(const Client& client, const std::map<std::string, Held>& seen) override;
+    void on_closed(const Client& client, std::uint16_t code) override;
+    // Doors
+    Network* any_door(SeededRandom& random) override;
+
+    const Story& story_;
+    VirtualClock clock_;
+    VirtualScheduler scheduler_{clock_};
+    CoreConfig config_;
+    Limits limits_;
+    Stores stores_;
+    Bus bus_;
+    Truth truth_;
+    std::vector<std::unique_ptr<Place>> places_;
+    std::vector<std::unique_ptr<Server>> servers_;  ///< All that ever lived.
+    std::vector<std::unique_ptr<Client>> clients_;
+    std::map<std::pair<const Client*, std::string>, std::uint64_t> told_;  ///< Highest versions.
+    MonoTime quiet_from_;
+    MonoTime stores_back_at_;
+    MonoTime started_;
+    std::string failure_;
+    Figures figures_;
+    std::string* log_ = nullptr;
+    std::size_t looked_ = 0;
+    int store_downs_ = 0;
+    int database_downs_ = 0;
+};
+
+}  // namespace presence::sim
