@@ -1,6 +1,5 @@
 // What must hold (DESIGN section 2), looked at from outside: at what clients were told and when.
 
-#include "support/run_task.h"
 #include "world.h"
 
 #include <fmt/format.h>
@@ -23,10 +22,18 @@ constexpr Millis kRulesUnderFaults{9'000};
 constexpr Millis kOnItsWay{5'000};
 constexpr Millis kAuditEvery{1'000};
 
-std::string told(const Held& held) {
-    return fmt::format("{} v{}{}", held.status, held.version, held.rest);
-}
+constexpr std::int64_t kMinuteMs = 60'000;
+/// By so much a node may misjudge how far its clock is off, where the store is slow.
+constexpr Millis kMisjudged{1'000};
 }  // namespace
+
+std::string told(const Held& held) {
+    std::string text = fmt::format("{} v{}{}", held.status, held.version, held.rest);
+    if (held.seen_at_ms) {
+        text += fmt::format(" seen:{}", *held.seen_at_ms);
+    }
+    return text;
+}
 
 void World::fail(std::string what) {
     if (failure_.empty()) {
@@ -45,13 +52,38 @@ void World::on_presence(const Client& client, const std::string& user, const Hel
                              update ? "told" : "shown", user, told(held));
     }
     // Rule 14 and RULINGS 7: to one viewer no version goes back while there is sight.
-    std::uint64_t& highest = told_[{&client, user}];
-    if (held.version > 0 && held.version < highest) {
+    Told& before = told_[{&client, user}];
+    if (held.version > 0 && held.version < before.version) {
         fail(fmt::format("{} was told version {} of {} after {} (rule 14)", client.user(),
-                         held.version, user, highest));
+                         held.version, user, before.version));
     }
-    highest = std::max(highest, held.version);
+    before.version = std::max(before.version, held.version);
+    check_seen(client, user, held, before);
     check_early(client, user, held);
+}
+
+/// Last seen as it is shown: only of who is offline, never beyond the newest sign of life that
+/// others may know of, and never going back.
+void World::check_seen(const Client& client, const std::string& user, const Held& held,
+                       Told& before) {
+    if (!held.seen_at_ms) {
+        return;
+    }
+    const std::int64_t at_ms = *held.seen_at_ms;
+    if (held.status != "offline") {
+        fail(fmt::format("{} was told when {} was last seen, who is {} (rule 17)", client.user(),
+                         user, told(held)));
+    }
+    const std::int64_t newest_ms = to_wall(truth_.seen(user).to + kMisjudged).ms();
+    if (user != client.user() && at_ms > newest_ms) {
+        fail(fmt::format("{} was told that {} is {}, {} ms after what may be known (rules 17, 18)",
+                         client.user(), user, told(held), at_ms - newest_ms));
+    }
+    if (at_ms / kMinuteMs < before.seen_at_ms / kMinuteMs) {
+        fail(fmt::format("{} was told that {} is {}, after it was {} (rule 17)", client.user(),
+                         user, told(held), before.seen_at_ms));
+    }
+    before.seen_at_ms = std::max(before.seen_at_ms, at_ms);
 }
 
 void World::check_early(const Client& client, const std::string& user, const Held& held) {
@@ -75,6 +107,11 @@ void World::check_early(const Client& client, const std::string& user, const Hel
         !(held.status == "unknown" && held.version == 0)) {
         fail(fmt::format("{} was told that {} is {}, and may not see it (rules 24 to 27)",
                          client.user(), user, told(held)));
+    }
+    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
+    if (hidden && *hidden < rules && held.status != "offline" && held.status != "unknown") {
+        fail(fmt::format("{} was told that {} is {}, who is invisible (rule 18)", client.user(),
+                         user, told(held)));
     }
     const std::optional<MonoTime> visible = truth_.visible_since(user);
     const Truth::Person person = truth_.person(now(), user);
@@ -150,6 +187,14 @@ void World::audit_one(const Client& client, const std::string& user, const Held&
         }
         return;
     }
+    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
+    if (hidden) {
+        if (std::max(from, *hidden) + kTold < now() && held.status != "offline") {
+            fail(fmt::format("{} still holds {} as {}, who is invisible (rule 18)", client.user(),
+                             user, told(held)));
+        }
+        return;
+    }
     const Truth::Person person = truth_.person(now(), user);
     if (person.absent_since) {
         if (std::max(from, *person.absent_since) + kLate < now() && held.status != "offline") {
@@ -174,99 +219,6 @@ void World::audit_one(const Client& client, const std::string& user, const Held&
                held.status != (declared.status == "auto" ? "online" : declared.status)) {
         fail(fmt::format("{} still holds {} as {}, who has declared {} (rule 10)", client.user(),
                          user, told(held), declared.status));
-    }
-}
-
-void World::come_to_rest() {
-    check_agreement();
-    std::set<std::string> at_home;
-    for (const auto& client : clients_) {
-        if (client->is_open()) {
-            at_home.insert(client->user());
-        }
-    }
-    for (const auto& client : clients_) {
-        client->bye();
-    }
-    run_to(now() + Millis{1'000});
-    const WallTime gone = clock_.wall_now();
-    run_to(now() + config_.heartbeat.ttl + config_.heartbeat.grace + Millis{60'000});
-    if (failure_.empty()) {
-        check_nothing_left();
-        check_last_seen(at_home, gone);
-    }
-}
-
-/// Rules 20 and 23: whoever watches holds what a fresh look would show.
-void World::check_agreement() {
-    looked_ = 0;
-    std::size_t asked = 0;
-    for (const auto& client : clients_) {
-        if (client->hears_since() && is_served(*client)) {
-            ++asked;
-            client->look();
-        } else if (client->is_open() && !client->watched().empty()) {
-            fail(fmt::format("{} has had no snapshot at the end", client->user()));
-        }
-    }
-    run_to(now() + Millis{2'000});
-    if (failure_.empty() && looked_ != asked) {
-        fail(fmt::format("{} of {} looks were not answered", asked - looked_, asked));
-    }
-}
-
-void World::on_looked(const Client& client, const std::map<std::string, Held>& seen) {
-    ++looked_;
-    for (const auto& [user, fresh] : seen) {
-        const auto held = client.held_before().find(user);
-        if (held == client.held_before().end()) {
-            fail(fmt::format("{} watches {} and holds nothing (rule 20)", client.user(), user));
-        } else if (held->second.status != fresh.status || held->second.version != fresh.version ||
-                   held->second.rest != fresh.rest) {
-            fail(fmt::format("{} holds {} as {}, and a fresh look shows {} (rules 20, 23)",
-                             client.user(), user, told(held->second), told(fresh)));
-        }
-        if (fresh.status == "unknown") {
-            fail(fmt::format("{} is unknown to {} at the end", user, client.user()));
-        }
-    }
-}
-
-void World::check_nothing_left() {
-    std::string left;
-    for (const auto& place : places_) {
-        if (!place->server->dead()) {
-            left += place->server->leftovers();
-        }
-    }
-    for (std::uint32_t i = 0; i < story_.users; ++i) {
-        const UserRecordRef record = stores_.sessions.load(UserId(user_name(i)));
-        if (record && !record->sessions.empty()) {
-            left += fmt::format("the store still has {} sessions of {}\n", record->sessions.size(),
-                                user_name(i));
-        }
-    }
-    if (!left.empty()) {
-        fail("left behind at the end:\n" + left);
-    }
-}
-
-/// Rules 16 and 17, for those whose last sign of life is known to the second: they said goodbye.
-void World::check_last_seen(const std::set<std::string>& at_home, WallTime gone) {
-    MemoryProfileStore store(stores_.profiles);
-    for (const std::string& user : at_home) {
-        if (truth_.was_invisible(user)) {
-            continue;
-        }
-        std::vector<UserId> one{UserId(user)};
-        const Result<std::vector<ProfileRef>> loaded =
-            testing::run_until_complete(store.load(std::move(one)));
-        const ProfileRef& profile = loaded->front();
-        const std::optional<WallTime> seen = profile ? profile->last_seen : std::nullopt;
-        if (!seen || *seen < gone - Millis{1'500} || *seen > gone + Millis{1'000}) {
-            fail(fmt::format("last seen of {} is {} ms before they left (rule 17)", user,
-                             seen ? (gone - *seen).count() : -1));
-        }
     }
 }
 

@@ -40,7 +40,12 @@ Held held_of(simdjson::dom::object presence, std::string& user, MonoTime at) {
             held.status = text_of(field.value);
         } else if (field.key == "version") {
             held.version = field.value.get_uint64().value();
-        } else if (field.key != "lastSeen") {  // It ages, and nobody is told of that.
+        } else if (field.key == "lastSeen") {  // Its class ages, and nobody is told of that.
+            std::int64_t at_ms = 0;
+            if (field.value["at"].get(at_ms) == simdjson::SUCCESS) {
+                held.seen_at_ms = at_ms;
+            }
+        } else {
             held.rest += fmt::format(" {}:{}", field.key, simdjson::minify(field.value));
         }
     }

@@ -20,7 +20,8 @@ namespace presence::sim {
 struct Held {
     std::string status;
     std::uint64_t version = 0;
-    std::string rest;  ///< Custom status, devices, last seen, as they were told.
+    std::string rest;                        ///< Custom status, devices, as they were told.
+    std::optional<std::int64_t> seen_at_ms;  ///< `lastSeen.at`
     MonoTime at;
 };
 

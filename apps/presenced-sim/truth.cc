@@ -6,6 +6,16 @@ namespace presence::sim {
 
 namespace {
 
+/// By then what was asked for on a connection that broke is done, or never will be: the longest
+/// pause of a server, and some more.
+constexpr Millis kUndecided{60'000};
+/// A session that is over for that long is of no interest.
+constexpr Millis kOver{60'000};
+/// By then a server has written down what happened to a session, if the store lets it.
+constexpr Millis kWritten{5'000};
+/// By then all servers have stated again what the store lost.
+constexpr Millis kStated{60'000};
+
 /// What stands between the quotes after `"field":"`; empty: the field is not there.
 std::string field_of(const std::string& text, const std::string& field) {
     const std::string start = "\"" + field + "\":\"";
@@ -77,12 +87,57 @@ Truth::Session* Truth::session_of(std::uint64_t connection) {
                                                                                  : nullptr;
 }
 
+void Truth::prune(MonoTime now, PersonState& person) {
+    std::erase_if(person.sessions, [&](const auto& one) {
+        const Session& session = one.second;
+        const bool over =
+            !sessions_.contains(session.connection) && session.absent_from + kOver < now;
+        if (over) {
+            person.seen_from = std::max(person.seen_from, session.seen_from);
+        }
+        return over;
+    });
+}
+
+bool Truth::is_surely_invisible(const PersonState& person) {
+    return person.declared.status == "invisible" && !person.declared_doubt.open &&
+           person.statuses_pending == 0;
+}
+
+void Truth::sign_of_life(MonoTime now, PersonState& person, Session& session) {
+    session.last_frame = now;
+    if (is_surely_invisible(person)) {
+        return;
+    }
+    person.seen_to = now;
+    if (!person.invisible) {
+        session.seen_from = now;
+    }
+}
+
+void Truth::forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const {
+    if (session.absent_from + kWritten < lease) {
+        return;
+    }
+    // One that came so late was perhaps never written down.
+    const bool unknown = all || session.began + kWritten > lease;
+    session.seen_from = unknown ? MonoTime{} : std::min(session.seen_from, lease);
+    if (!is_surely_invisible(person)) {
+        person.seen_to = std::max(person.seen_to, lease);
+    }
+}
+
 void Truth::welcomed(MonoTime now, const std::string& user, const std::string& session,
                      std::uint64_t connection, std::uint64_t server) {
     PersonState& person = people_[user];
+    prune(now, person);
     look(now, person);
-    person.sessions[session] = {connection, server, now + config_.heartbeat.ttl,
-                                now + config_.heartbeat.ttl, now};
+    Session& one = person.sessions[session];
+    one.connection = connection;
+    one.server = server;
+    one.began = now;
+    one.present_until = one.absent_from = now + config_.heartbeat.ttl;
+    sign_of_life(now, person, one);
     sessions_[connection] = {user, session};
     look(now, person);
 }
@@ -92,7 +147,7 @@ void Truth::frame(MonoTime now, std::uint64_t connection) {
         PersonState& person = people_[sessions_[connection].first];
         look(now, person);
         session->present_until = session->absent_from = now + config_.heartbeat.ttl;
-        session->last_frame = now;
+        sign_of_life(now, person, *session);
         look(now, person);
     }
 }
@@ -111,6 +166,9 @@ void Truth::ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bo
     look(now, person);
     const bool in_grace = !silence && code != 1000 && code != 4409 && code != 4403 && code != 4401;
     session->present_until = session->absent_from = in_grace ? now + config_.heartbeat.grace : now;
+    if (in_grace && !is_surely_invisible(person)) {
+        person.seen_to = now;  // A reset is no sign of life, but may be what is written down.
+    }
     look(now, person);
     sessions_.erase(connection);
 }
@@ -126,6 +184,7 @@ void Truth::renewed(MonoTime now, std::uint64_t server) {
                 if (session.server == server) {
                     session.present_until =
                         std::min(session.present_until, lease + config_.death_patience());
+                    forget_signs(lease, person, session, false);
                 }
             }
         }
@@ -134,18 +193,29 @@ void Truth::renewed(MonoTime now, std::uint64_t server) {
 }
 
 void Truth::died(MonoTime now, std::uint64_t server) {
+    const auto lease = leases_.find(server);
     for (auto& [name, person] : people_) {
         look(now, person);
+        const bool all =
+            lease == leases_.end() || now < store_doubt_until_ || now < person.doubt_until;
+        for (auto& [id, session] : person.sessions) {
+            if (session.server == server) {
+                forget_signs(lease == leases_.end() ? MonoTime{} : lease->second, person, session,
+                             all);
+            }
+        }
     }
     dead_.insert(server);
 }
 
 void Truth::store_lost(MonoTime now) {
+    store_doubt_until_ = now + kStated;
     for (auto& [name, person] : people_) {
         look(now, person);
         for (auto& [id, session] : person.sessions) {
             if (dead_.contains(session.server)) {
                 session.present_until = std::min(session.present_until, now);
+                session.seen_from = MonoTime{};
             }
         }
         look(now, person);
@@ -160,11 +230,6 @@ void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive) {
     }
 }
 
-bool Truth::was_invisible(const std::string& user) const {
-    const auto found = people_.find(user);
-    return found != people_.end() && found->second.ever_invisible;
-}
-
 void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {
     PersonState& person = people_[user];
     person.doubt_until = std::max(person.doubt_until, now + lasts);
@@ -173,18 +238,18 @@ void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {
 void Truth::asked(MonoTime now, const std::string& user, const void* asker, std::uint64_t request,
                   const std::string& text) {
     PersonState& person = people_[user];
-    asked_[{asker, request}] = text;
-    if (is(text, "status")) {
-        ++person.statuses_pending;
-        if (field_of(text, "status") == "invisible" || person.invisible) {
-            person.invisible = person.ever_invisible = true;
-            person.maybe_invisible = now;
-        }
-        if (field_of(text, "scope") == "session") {
-            person.in_session_scope = true;
-        }
-    } else {
+    asked_[{asker, request}] = {text, now};
+    if (!is(text, "status")) {
         ++person.rules.pending;
+        return;
+    }
+    ++person.statuses_pending;
+    if (field_of(text, "status") == "invisible" || person.invisible) {
+        person.invisible = true;
+        person.maybe_invisible = now;
+    }
+    if (field_of(text, "scope") == "session") {
+        person.in_session_scope = true;
     }
 }
 
@@ -194,44 +259,51 @@ void Truth::answered(MonoTime now, const std::string& user, const void* asker,
     if (found == asked_.end()) {
         return;
     }
-    const std::string text = std::move(found->second);
+    const Asked asked = std::move(found->second);
     asked_.erase(found);
-    take_answer(now, people_[user], text, done);
+    if (is(asked.text, "status")) {
+        take_status(now, people_[user], asked, done);
+    } else {
+        take_rules(now, people_[user].rules, asked, done);
+    }
 }
 
-void Truth::take_answer(MonoTime now, PersonState& person, const std::string& text, bool done) {
-    if (is(text, "status")) {
-        --person.statuses_pending;
-        const std::string status = field_of(text, "status");
-        if (status.empty() || field_of(text, "scope") == "session") {
-            return;
-        }
-        // Of two at once, or one that may have been done, nobody knows which holds.
-        if (!done || person.statuses_pending > 0) {
-            person.declared.sure = false;
-            person.maybe_invisible = now;
-            person.invisible = true;
-            return;
-        }
-        person.invisible = status == "invisible" || !person.declared.sure;
-        person.maybe_invisible = now;
-        person.declared.status = status;
-        person.declared.since = now;
+void Truth::settle_doubt(MonoTime now, Doubt& doubt, const Asked& asked, bool done) {
+    if (!done) {
+        doubt = {true, now + kUndecided};
+    } else if (asked.at >= doubt.until) {
+        doubt.open = false;
+    }
+}
+
+void Truth::take_status(MonoTime now, PersonState& person, const Asked& asked, bool done) {
+    --person.statuses_pending;
+    const std::string status = field_of(asked.text, "status");
+    if (status.empty() || field_of(asked.text, "scope") == "session") {
         return;
     }
-    Rules& rules = person.rules;
+    // Of two at once nobody knows which holds.
+    settle_doubt(now, person.declared_doubt, asked, done && person.statuses_pending == 0);
+    person.maybe_invisible = now;
+    person.declared.since = now;
+    person.declared.status = status;
+    person.invisible = status == "invisible" || person.declared_doubt.open;
+}
+
+void Truth::take_rules(MonoTime now, Rules& rules, const Asked& asked, bool done) {
     --rules.pending;
     rules.changed = now;
-    if (!done) {
-        rules.sure = false;
+    if (is(asked.text, "privacy")) {
+        settle_doubt(now, rules.hidden_doubt, asked, done);
+        rules.hidden = asked.text.find("nobody") != std::string::npos;
         return;
     }
-    if (is(text, "privacy")) {
-        rules.hidden = text.find("nobody") != std::string::npos;
-    } else if (is(text, "block")) {
-        rules.blocks.insert(listed_in(text));
+    const std::string other = listed_in(asked.text);
+    settle_doubt(now, rules.block_doubts[other], asked, done);
+    if (is(asked.text, "block")) {
+        rules.blocks.insert(other);
     } else {
-        rules.blocks.erase(listed_in(text));
+        rules.blocks.erase(other);
     }
 }
 
@@ -255,10 +327,42 @@ std::optional<MonoTime> Truth::visible_since(const std::string& user) const {
                                                            : std::optional(person.maybe_invisible);
 }
 
+std::optional<MonoTime> Truth::invisible_since(const std::string& user) const {
+    const auto found = people_.find(user);
+    return found != people_.end() && is_surely_invisible(found->second)
+               ? std::optional(found->second.declared.since)
+               : std::nullopt;
+}
+
+Truth::Seen Truth::seen(const std::string& user) const {
+    const auto found = people_.find(user);
+    if (found == people_.end()) {
+        return {};
+    }
+    Seen seen{found->second.seen_from, found->second.seen_to};
+    for (const auto& [id, session] : found->second.sessions) {
+        seen.from = std::max(seen.from, session.seen_from);
+    }
+    return seen;
+}
+
+Truth::Declared Truth::declared(const std::string& user) {
+    const PersonState& person = people_[user];
+    Declared declared = person.declared;
+    declared.sure =
+        !person.declared_doubt.open && !person.in_session_scope && person.statuses_pending == 0;
+    return declared;
+}
+
 std::optional<Truth::Sight> Truth::sight(const std::string& viewer, const std::string& subject) {
     const Rules& of_viewer = people_[viewer].rules;
     const Rules& of_subject = people_[subject].rules;
-    if (of_viewer.pending > 0 || of_subject.pending > 0 || !of_viewer.sure || !of_subject.sure) {
+    const auto is_doubted = [](const Rules& rules, const std::string& other) {
+        const auto found = rules.block_doubts.find(other);
+        return rules.pending > 0 || rules.hidden_doubt.open ||
+               (found != rules.block_doubts.end() && found->second.open);
+    };
+    if (is_doubted(of_viewer, subject) || is_doubted(of_subject, viewer)) {
         return std::nullopt;
     }
     // With reciprocity, who hides sees nobody.

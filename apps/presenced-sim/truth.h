@@ -56,19 +56,21 @@ public:
     [[nodiscard]] Person person(MonoTime now, const std::string& user);
     /// Since when it is certain that the user does not hide by `invisible`.
     [[nodiscard]] std::optional<MonoTime> visible_since(const std::string& user) const;
-    [[nodiscard]] bool was_invisible(const std::string& user) const;
+    /// Since when it is certain that the user does.
+    [[nodiscard]] std::optional<MonoTime> invisible_since(const std::string& user) const;
+    /// Between which moments the user was last seen, as others may know it (rules 16 to 18).
+    struct Seen {
+        MonoTime from;  ///< MonoTime{}: it may be that nothing is known.
+        MonoTime to;    ///< MonoTime{}: nothing can be known.
+    };
+    [[nodiscard]] Seen seen(const std::string& user) const;
     /// What was declared for good, and since when; empty: in doubt.
     struct Declared {
         std::string status = "auto";
         MonoTime since;
         bool sure = true;
     };
-    [[nodiscard]] Declared declared(const std::string& user) {
-        const PersonState& person = people_[user];
-        Declared declared = person.declared;
-        declared.sure = declared.sure && !person.in_session_scope && person.statuses_pending == 0;
-        return declared;
-    }
+    [[nodiscard]] Declared declared(const std::string& user);
     /// Whether `viewer` may see `subject`, and since when it is like that; empty: in doubt.
     struct Sight {
         bool sees = true;
@@ -77,19 +79,31 @@ public:
     [[nodiscard]] std::optional<Sight> sight(const std::string& viewer, const std::string& subject);
 
 private:
+    /// A change that was asked for and not answered: it may have been done, or be done yet.
+    struct Doubt {
+        bool open = false;
+        MonoTime until;  ///< What is asked for after that comes after it.
+    };
+    struct Asked {
+        std::string text;
+        MonoTime at;
+    };
     struct Session {
         std::uint64_t connection = 0;
         std::uint64_t server = 0;
         MonoTime present_until;  ///< At least.
         MonoTime absent_from;    ///< At the latest.
         MonoTime last_frame;
+        MonoTime began;      ///< On that connection.
+        MonoTime seen_from;  ///< Its newest sign of life that is not forgotten with its server.
     };
     struct Rules {
         bool hidden = false;
         std::set<std::string> blocks;
         MonoTime changed;
         int pending = 0;
-        bool sure = true;
+        Doubt hidden_doubt;
+        std::map<std::string, Doubt> block_doubts;
     };
     struct PersonState {
         std::map<std::string, Session> sessions;
@@ -97,27 +111,37 @@ private:
         std::optional<MonoTime> absent_since = MonoTime{};
         MonoTime doubt_until;
         Declared declared;
+        Doubt declared_doubt;
         int statuses_pending = 0;
         MonoTime maybe_invisible;  ///< The last moment at which the user may have been so.
         bool invisible = false;
-        bool ever_invisible = false;
         bool in_session_scope = false;  ///< Which session stands for the user is not followed.
+        MonoTime seen_from;             ///< Of sessions that are over.
+        MonoTime seen_to;
         Rules rules;
     };
 
     [[nodiscard]] MonoTime present_until(const Session& session) const;
     [[nodiscard]] MonoTime absent_from(const Session& session) const;
     void look(MonoTime now, PersonState& person);
+    /// Forgets sessions that are long over.
+    void prune(MonoTime now, PersonState& person);
+    [[nodiscard]] static bool is_surely_invisible(const PersonState& person);
+    static void sign_of_life(MonoTime now, PersonState& person, Session& session);
+    /// Others know of the session only what its server told them until then.
+    void forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const;
     [[nodiscard]] Session* session_of(std::uint64_t connection);
-    /// The same for whatever they asked.
-    void take_answer(MonoTime now, PersonState& person, const std::string& text, bool done);
+    static void take_status(MonoTime now, PersonState& person, const Asked& asked, bool done);
+    static void take_rules(MonoTime now, Rules& rules, const Asked& asked, bool done);
+    static void settle_doubt(MonoTime now, Doubt& doubt, const Asked& asked, bool done);
 
     const CoreConfig& config_;
     std::map<std::string, PersonState> people_;
     std::map<std::uint64_t, std::pair<std::string, std::string>> sessions_;  ///< By connection.
     std::map<std::uint64_t, MonoTime> leases_;  ///< By server: the last renewal.
     std::set<std::uint64_t> dead_;
-    std::map<std::pair<const void*, std::uint64_t>, std::string> asked_;
+    std::map<std::pair<const void*, std::uint64_t>, Asked> asked_;
+    MonoTime store_doubt_until_;  ///< The store may lack what was told to it.
 };
 
 }  // namespace presence::sim

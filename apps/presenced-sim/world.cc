@@ -21,6 +21,8 @@ World::World(const Story& story)
       stores_(clock_, story.seed + 11),
       bus_(scheduler_, story.seed + 12),
       truth_(config_) {
+    // Otherwise hardly anybody could be told.
+    config_.privacy.last_seen.audience = Audience::everyone;
     SeededRandom random(story.seed + 13);
     for (std::uint32_t i = 0; i < story.machines; ++i) {
         places_.push_back(std::make_unique<Place>(clock_));

@@ -13,6 +13,9 @@
 
 namespace presence::sim {
 
+/// What a client holds, in words.
+[[nodiscard]] std::string told(const Held& held);
+
 /// A whole cluster with its clients and everything between them, in virtual time, and the checkers
 /// that look on. One story, once.
 class World final : private ServerSide, private ClientWatcher, private Doors {
@@ -46,7 +49,14 @@ private:
         bool paused = false;
     };
 
+    /// The highest of what one device was told of one user.
+    struct Told {
+        std::uint64_t version = 0;
+        std::int64_t seen_at_ms = 0;
+    };
+
     [[nodiscard]] MonoTime now() const { return clock_.now(); }
+    [[nodiscard]] WallTime to_wall(MonoTime at) const { return clock_.wall_now() + (at - now()); }
     void run_to(MonoTime end);
     void boot(std::size_t place);
     void play_event(const Event& event);
@@ -85,12 +95,15 @@ private:
     void audit_one(const Client& client, const std::string& user, const Held& held);
     /// Its server lives and holds the connection.
     [[nodiscard]] bool is_served(const Client& client) const;
+    void check_seen(const Client& client, const std::string& user, const Held& held, Told& before);
     void check_early(const Client& client, const std::string& user, const Held& held);
     void check_silence(std::uint64_t connection);
+
+    // At the end, in rest.cc
     void come_to_rest();
     void check_agreement();
     void check_nothing_left();
-    void check_last_seen(const std::set<std::string>& at_home, WallTime gone);
+    void check_last_seen();
 
     // ServerSide
     void on_welcome(std::uint64_t connection, std::string_view text) override;
@@ -118,7 +131,7 @@ private:
     std::vector<std::unique_ptr<Place>> places_;
     std::vector<std::unique_ptr<Server>> servers_;  ///< All that ever lived.
     std::vector<std::unique_ptr<Client>> clients_;
-    std::map<std::pair<const Client*, std::string>, std::uint64_t> told_;  ///< Highest versions.
+    std::map<std::pair<const Client*, std::string>, Told> told_;
     MonoTime quiet_from_;
     MonoTime stores_back_at_;
     MonoTime started_;
