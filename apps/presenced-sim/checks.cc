@@ -20,6 +20,8 @@ constexpr Millis kRules{2'500};
 constexpr Millis kRulesUnderFaults{9'000};
 /// A message that was right when it left may arrive that late.
 constexpr Millis kOnItsWay{5'000};
+/// Takeovers whose word was lost have been found out by then.
+constexpr Millis kUntangled{60'000};
 constexpr Millis kAuditEvery{1'000};
 
 constexpr std::int64_t kMinuteMs = 60'000;
@@ -42,14 +44,19 @@ void World::fail(std::string what) {
     }
 }
 
+void World::note(const std::string& line) {
+    if (log_ != nullptr) {
+        *log_ += fmt::format("{:>9.3f} s  {}\n",
+                             static_cast<double>((now() - started_).count()) / 1000, line);
+    }
+}
+
 void World::on_presence(const Client& client, const std::string& user, const Held& held,
                         bool update) {
     ++figures_.presences;
     if (log_ != nullptr) {
-        *log_ += fmt::format("{:>9.3f} s  {} of {} at server {} is {} {} is {}\n",
-                             static_cast<double>((now() - started_).count()) / 1000,
-                             fmt::ptr(&client), client.user(), client.connection() >> 32U,
-                             update ? "told" : "shown", user, told(held));
+        note(fmt::format("{} at server {} is {} {} is {}", client.user(),
+                         client.connection() >> 32U, update ? "told" : "shown", user, told(held)));
     }
     // Rule 14 and RULINGS 7: to one viewer no version goes back while there is sight.
     Told& before = told_[{&client, user}];
@@ -86,32 +93,48 @@ void World::check_seen(const Client& client, const std::string& user, const Held
     before.seen_at_ms = std::max(before.seen_at_ms, at_ms);
 }
 
-void World::check_early(const Client& client, const std::string& user, const Held& held) {
-    MonoTime way = now() - kOnItsWay;
-    MonoTime rules = now() - (quiet_from_ + kRules < now() ? kRules : kRulesUnderFaults);
+/// How long what the client is told now may have been under way.
+World::Allowed World::allowed_for(const Client& client) {
+    Allowed allowed{now() - kOnItsWay,
+                    now() - (quiet_from_ + kRules < now() ? kRules : kRulesUnderFaults)};
+    const auto since = [&](MonoTime start) {
+        allowed.news = std::min(allowed.news, start - kOnItsWay);
+        allowed.rules = std::min(allowed.rules, start - kRulesUnderFaults);
+    };
     const Server& server = *servers_[(client.connection() >> 32U) - 1];
     if (const Place* const place = place_of(server);
         place != nullptr && (place->paused || place->paused_to + kRulesUnderFaults > now())) {
-        way = std::min(way, place->paused_from - kOnItsWay);
-        rules = std::min(rules, place->paused_from - kRulesUnderFaults);
+        since(place->paused_from);
     }
     if (client.behind_since()) {
-        way = std::min(way, *client.behind_since() - kOnItsWay);
-        rules = std::min(rules, *client.behind_since() - kRulesUnderFaults);
+        since(*client.behind_since());
+    }
+    return allowed;
+}
+
+bool World::may_be_told(const Client& client, const std::string& user) {
+    if (user == client.user()) {
+        return true;
+    }
+    const MonoTime rules = allowed_for(client).rules;
+    const std::optional<Truth::Sight> sight = truth_.sight(client.user(), user);
+    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
+    return (!sight || sight->sees || sight->since >= rules) && (!hidden || *hidden >= rules);
+}
+
+void World::check_early(const Client& client, const std::string& user, const Held& held) {
+    if (!may_be_told(client, user) && held.status != "offline" && held.status != "unknown") {
+        fail(fmt::format("{} was told that {} is {}, and may not see it (rules 18, 24 to 27)",
+                         client.user(), user, told(held)));
     }
     const std::optional<Truth::Sight> sight = truth_.sight(client.user(), user);
     if (user == client.user() || !sight) {
         return;
     }
-    if (!sight->sees && sight->since < rules && held.status != "offline" &&
-        !(held.status == "unknown" && held.version == 0)) {
+    const auto [way, rules] = allowed_for(client);
+    if (!sight->sees && sight->since < rules && held.version != 0) {
         fail(fmt::format("{} was told that {} is {}, and may not see it (rules 24 to 27)",
                          client.user(), user, told(held)));
-    }
-    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
-    if (hidden && *hidden < rules && held.status != "offline" && held.status != "unknown") {
-        fail(fmt::format("{} was told that {} is {}, who is invisible (rule 18)", client.user(),
-                         user, told(held)));
     }
     const std::optional<MonoTime> visible = truth_.visible_since(user);
     const Truth::Person person = truth_.person(now(), user);
@@ -138,12 +161,21 @@ void World::check_silence(std::uint64_t connection) {
     }
 }
 
-void World::on_closed(const Client& client, std::uint16_t code) {
-    // No device here opens two connections for one session while all is well.
-    if (code == 4409 && quiet_from_ + Millis{60'000} < now()) {
-        fail(fmt::format("{} was closed with 4409, and nobody took its place (rule 7)",
-                         client.user()));
+/// Rule 7: who is told that another one took its place was replaced by somebody.
+void World::check_replaced(std::uint64_t connection) {
+    const std::optional<Truth::SessionName> session = truth_.session_on(connection);
+    if (!session || quiet_from_ + kUntangled > now()) {
+        return;
     }
+    // The one that takes over is welcomed at about the same time.
+    scheduler_.after(kTold, [this, connection, session] {
+        if (truth_.connection_of(*session) == connection) {
+            fail(
+                fmt::format("a session of {} was closed with 4409, and nobody took its place "
+                            "(rule 7)",
+                            session->first));
+        }
+    });
 }
 
 bool World::is_served(const Client& client) const {
@@ -167,6 +199,7 @@ void World::audit() {
             for (const auto& [user, held] : client->held()) {
                 audit_one(*client, user, held);
             }
+            audit_rooms(*client);
         }
     }
     scheduler_.after(kAuditEvery, [this] { audit(); });

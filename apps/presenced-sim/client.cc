@@ -1,7 +1,6 @@
 #include "client.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,43 +13,6 @@ namespace {
 constexpr Millis kPatience{10'000};
 constexpr Millis kFirstBackoff{300};
 constexpr int kMostDoublings = 5;
-
-simdjson::dom::parser& parser() {
-    static simdjson::dom::parser one;
-    return one;
-}
-
-std::string text_of(simdjson::dom::element element) {
-    std::string_view text;
-    return element.get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
-}
-
-std::uint64_t number_of(simdjson::dom::element message, const char* field) {
-    std::uint64_t number = 0;
-    return message[field].get(number) == simdjson::SUCCESS ? number : 0;
-}
-
-Held held_of(simdjson::dom::object presence, std::string& user, MonoTime at) {
-    Held held;
-    held.at = at;
-    for (const auto field : presence) {
-        if (field.key == "userId") {
-            user = text_of(field.value);
-        } else if (field.key == "status") {
-            held.status = text_of(field.value);
-        } else if (field.key == "version") {
-            held.version = field.value.get_uint64().value();
-        } else if (field.key == "lastSeen") {  // Its class ages, and nobody is told of that.
-            std::int64_t at_ms = 0;
-            if (field.value["at"].get(at_ms) == simdjson::SUCCESS) {
-                held.seen_at_ms = at_ms;
-            }
-        } else {
-            held.rest += fmt::format(" {}:{}", field.key, simdjson::minify(field.value));
-        }
-    }
-    return held;
-}
 
 std::string list_of(const std::set<std::string>& users) {
     std::string list;
@@ -110,9 +72,10 @@ void Client::forget_connection() {
     connection_ = 0;
     door_ = nullptr;
     hears_since_.reset();
+    forget_rooms();
     quiet_ = false;
-    for (const auto& [request, what] : std::exchange(asked_, {})) {
-        if (what == Asked::What::change) {
+    for (const auto& [request, asked] : std::exchange(asked_, {})) {
+        if (asked.what == Asked::What::change) {
             parts_.watcher.on_answer(*this, request, false);
         }
     }
@@ -139,6 +102,8 @@ void Client::bye() {
     resume_.clear();
     held_.clear();
     watched_.clear();
+    rooms_.clear();
+    leaving_.clear();
 }
 
 void Client::lose(bool says_close) {
@@ -193,9 +158,10 @@ void Client::send(std::string body) {
     door_->say(connection_, "{" + std::move(body) + "}");
 }
 
-std::uint64_t Client::send_asking(const std::string& body, Asked::What what) {
+std::uint64_t Client::send_asking(const std::string& body, Asked::What what,
+                                  const std::string& room) {
     const std::uint64_t request = ++last_request_;
-    asked_[request] = what;
+    asked_[request] = {what, room};
     send(fmt::format(R"({},"id":{})", body, request));
     parts_.scheduler.after(kPatience, [this, request] { after_timeout(request); });
     return request;
@@ -266,8 +232,8 @@ void Client::set_quiet(bool quiet) {
     if (stage_ == Stage::open && !frozen_ && quiet != quiet_) {
         quiet_ = quiet;
         send(fmt::format(R"("type":"delivery","mode":"{}")", quiet ? "paused" : "live"));
-        if (!quiet && hears_since_) {
-            hears_since_ = parts_.clock.now();
+        if (!quiet) {
+            hear_anew(parts_.clock.now());
         }
     }
 }
@@ -279,9 +245,17 @@ void Client::set_clogged(bool clogged) {
     if (door_ != nullptr) {
         behind_since_ = parts_.clock.now();
         door_->set_clogged(connection_, clogged);
-        if (hears_since_) {
-            hears_since_ = parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0});
-        }
+        hear_anew(parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0}));
+    }
+}
+
+/// What it holds may be wrong until some time after that.
+void Client::hear_anew(MonoTime from) {
+    if (hears_since_) {
+        hears_since_ = from;
+    }
+    for (auto& [name, held] : rooms_held_) {
+        held.since = from;
     }
 }
 
@@ -297,7 +271,6 @@ void Client::on_end(std::uint64_t connection, std::uint16_t code) {
         stored_.emplace_back(connection, "");
         return;
     }
-    parts_.watcher.on_closed(*this, code);
     forget_connection();
     if (code == 4409 || code == 4403) {
         wants_ = false;
@@ -320,74 +293,6 @@ void Client::on_text(std::uint64_t connection, std::string_view text) {
         return;
     }
     take(text);
-}
-
-void Client::welcome(std::string_view text) {
-    simdjson::dom::element message;
-    PRESENCE_ASSERT(parser().parse(text.data(), text.size()).get(message) == simdjson::SUCCESS);
-    stage_ = Stage::open;
-    failures_ = 0;
-    resume_ = text_of(message["resume"].value());
-    health_ = text_of(message["health"]["store"].value());
-    if (!wants_) {
-        send(R"("type":"bye")");
-        return;
-    }
-    // At a random point of the interval, so that those who came at once do not beat at once.
-    beat_later(Millis{static_cast<std::int64_t>(
-        random_.below(static_cast<std::uint64_t>(parts_.interval.count())))});
-    send_watch();
-}
-
-void Client::take(std::string_view text) {
-    simdjson::dom::element message;
-    PRESENCE_ASSERT(parser().parse(text.data(), text.size()).get(message) == simdjson::SUCCESS);
-    const std::string type = text_of(message["type"].value());
-    const std::uint64_t request = number_of(message, "id");
-    const bool more = !message["more"].error();
-    const auto found = asked_.find(request);
-    std::optional<Asked::What> what;
-    if (found != asked_.end()) {
-        what = found->second;
-        if (!more) {
-            asked_.erase(found);
-        }
-    }
-    if (type == "welcome") {
-        const std::string copy(text);
-        welcome(copy);
-        return;
-    }
-    if (type == "health") {
-        health_ = text_of(message["store"].value());
-    } else if (type == "snapshot" || type == "update") {
-        for (const auto presence : message["users"].get_array()) {
-            std::string user;
-            const Held held = held_of(presence.get_object().value(), user, parts_.clock.now());
-            if (what == Asked::What::get) {
-                looked_[user] = held;
-            }
-            if (watched_.contains(user)) {
-                held_[user] = held;
-            }
-            parts_.watcher.on_presence(*this, user, held, type == "update");
-        }
-        if (what == Asked::What::watch && !more) {
-            hears_since_ = parts_.clock.now();
-        } else if (what == Asked::What::get && !more) {
-            parts_.watcher.on_looked(*this, looked_);
-        }
-    } else if (type == "error" && what == Asked::What::watch) {
-        // The store did not answer: asked again, as a client library does.
-        parts_.scheduler.after(Millis{1'000}, [this, connection = connection_] {
-            if (connection == connection_ && stage_ == Stage::open && !frozen_) {
-                send_watch();
-            }
-        });
-    } else if (what == Asked::What::change &&
-               (type == "ack" || type == "error" || type == "privacy")) {
-        parts_.watcher.on_answer(*this, request, type != "error");
-    }
 }
 
 }  // namespace presence::sim

@@ -2,6 +2,8 @@
 
 #include "world.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -89,6 +91,11 @@ void World::drain(const Event& event, Place& place) {
         return;
     }
     disturb(now() + Millis{5'000} + config_.death_patience());
+    scheduler_.after(config_.drain_timeout, [this, &place, server] {
+        if (!server->dead() && !place.paused) {
+            fail(fmt::format("server {} drains for longer than it may (rule 33)", server->serial));
+        }
+    });
     server->drain([this, index = event.who, lasts = event.lasts] { died(index, lasts); });
 }
 

@@ -21,6 +21,8 @@ struct DeedRow {
     std::uint32_t lasts_seconds;  ///< The longest; 0: no time.
 };
 
+constexpr std::uint64_t kRooms = 3;
+
 constexpr DeedRow kDeeds[] = {
     {Deed::come, "come", false, 10, 1, 0},
     {Deed::bye, "bye", false, 4, 1, 0},
@@ -37,6 +39,10 @@ constexpr DeedRow kDeeds[] = {
     {Deed::unblock, "unblock", false, 2, 1'000'000, 0},
     {Deed::quiet, "delivery paused", false, 1, 1, 60},
     {Deed::clog, "clog", false, 1, 1, 25},
+    {Deed::join, "join room", false, 6, kRooms, 0},
+    {Deed::leave_room, "leave room", false, 3, kRooms, 0},
+    {Deed::signal, "signal in room", false, 2, kRooms, 0},
+    {Deed::copy, "duplicate tab", false, 2, 1, 0},
     {Deed::kill, "kill", true, 3, 2, 40},
     {Deed::pause, "pause", true, 3, 1, 40},
     {Deed::drain, "drain", true, 2, 1, 20},
@@ -156,6 +162,7 @@ Story make_story(std::uint64_t seed, const StoryOptions& options) {
     story.devices = story.users * static_cast<std::uint32_t>(1 + dice.below(3));
     story.watched =
         std::min<std::uint32_t>(story.users, static_cast<std::uint32_t>(2 + dice.below(20)));
+    story.small_rooms = dice.one_in(3);
     story.length = options.length;
     const Millis people_gap{static_cast<std::int64_t>(300 + dice.below(20'000))};
     fill(dice, story, some_of(dice, false), people_gap);

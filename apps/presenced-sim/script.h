@@ -27,6 +27,10 @@ enum class Deed : std::uint8_t {
     unblock,
     quiet,  ///< delivery: paused for `lasts`.
     clog,   ///< Its connection takes no more bytes for `lasts`.
+    join,   ///< Joins the room `value`.
+    leave_room,
+    signal,  ///< Types in the room `value`.
+    copy,    ///< The tab is duplicated: another one goes on with its session.
     // Faults; `who` is the machine, where there is one.
     kill,        ///< kill -9; comes up again after `lasts`. value 1: the machine's network with it.
     pause,       ///< SIGSTOP for `lasts`.
@@ -64,6 +68,7 @@ struct Story {
     std::uint32_t users = 0;
     std::uint32_t devices = 0;  ///< Device d is of user d % users.
     std::uint32_t watched = 0;  ///< Users that a device watches.
+    bool small_rooms = false;   ///< Rooms give way to counts soon.
     Millis length{0};           ///< Until the last event may happen; a quiet time follows.
     std::vector<Event> events;  ///< In the order of their times.
 };

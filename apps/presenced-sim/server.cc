@@ -135,6 +135,13 @@ std::string Server::leftovers() {
     look("ends still owed", shard.owed_ends.gathered());
     look("subscriptions", endpoint.subscriptions());
     look("surveys under way", survey.under_way());
+    look("deadlines of sessions", shard.service.wheel_size());
+    look("deadlines of connections", gateway.timer_count());
+    look("rooms kept", shard.rooms.keeper().room_count());
+    look("rooms heard", shard.rooms.replica_count());
+    look("members of rooms", shard.rooms.stay_count());
+    look("members looked at", shard.rooms.subject_count());
+    look("subscriptions to rooms", shard.rooms.subscription_count());
     return lines;
 }
 

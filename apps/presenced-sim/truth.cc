@@ -87,6 +87,20 @@ Truth::Session* Truth::session_of(std::uint64_t connection) {
                                                                                  : nullptr;
 }
 
+std::optional<Truth::SessionName> Truth::session_on(std::uint64_t connection) const {
+    const auto found = sessions_.find(connection);
+    return found == sessions_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::uint64_t Truth::connection_of(const SessionName& session) const {
+    const auto person = people_.find(session.first);
+    if (person == people_.end()) {
+        return 0;
+    }
+    const auto found = person->second.sessions.find(session.second);
+    return found == person->second.sessions.end() ? 0 : found->second.connection;
+}
+
 void Truth::prune(MonoTime now, PersonState& person) {
     std::erase_if(person.sessions, [&](const auto& one) {
         const Session& session = one.second;
@@ -369,6 +383,14 @@ std::optional<Truth::Sight> Truth::sight(const std::string& viewer, const std::s
     const bool sees = !of_viewer.hidden && !of_subject.hidden &&
                       !of_viewer.blocks.contains(subject) && !of_subject.blocks.contains(viewer);
     return Sight{sees, std::max(of_viewer.changed, of_subject.changed)};
+}
+
+std::optional<Truth::Sight> Truth::public_sight(const std::string& user) {
+    const Rules& rules = people_[user].rules;
+    if (rules.pending > 0 || rules.hidden_doubt.open) {
+        return std::nullopt;
+    }
+    return Sight{!rules.hidden, rules.changed};
 }
 
 }  // namespace presence::sim

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace presence::sim {
 
@@ -27,6 +28,11 @@ public:
     void frame(MonoTime now, std::uint64_t connection);
     /// The server's end of the connection is over. `code`: with which it closed; 0: it was lost.
     void ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bool silence);
+    using SessionName = std::pair<std::string, std::string>;  ///< User and session.
+    /// Until the server's end of the connection is over.
+    [[nodiscard]] std::optional<SessionName> session_on(std::uint64_t connection) const;
+    /// The one on which it was last welcomed; 0: it is long over.
+    [[nodiscard]] std::uint64_t connection_of(const SessionName& session) const;
     /// When the session on that connection last showed life; empty: it is on another one by now.
     [[nodiscard]] std::optional<MonoTime> last_frame(std::uint64_t connection);
     /// The server holds a lease that was renewed now.
@@ -77,6 +83,8 @@ public:
         MonoTime since;
     };
     [[nodiscard]] std::optional<Sight> sight(const std::string& viewer, const std::string& subject);
+    /// The same for everyone: whether the user is in counts (RULINGS 10).
+    [[nodiscard]] std::optional<Sight> public_sight(const std::string& user);
 
 private:
     /// A change that was asked for and not answered: it may have been done, or be done yet.
@@ -137,8 +145,8 @@ private:
 
     const CoreConfig& config_;
     std::map<std::string, PersonState> people_;
-    std::map<std::uint64_t, std::pair<std::string, std::string>> sessions_;  ///< By connection.
-    std::map<std::uint64_t, MonoTime> leases_;  ///< By server: the last renewal.
+    std::map<std::uint64_t, SessionName> sessions_;  ///< By connection.
+    std::map<std::uint64_t, MonoTime> leases_;       ///< By server: the last renewal.
     std::set<std::uint64_t> dead_;
     std::map<std::pair<const void*, std::uint64_t>, Asked> asked_;
     MonoTime store_doubt_until_;  ///< The store may lack what was told to it.

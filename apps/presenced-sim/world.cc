@@ -12,6 +12,9 @@ constexpr Millis kFirstSecond{1'000};
 /// Faults that are under way at the end of the script are over by then.
 constexpr Millis kLongestFault{250'000};
 constexpr Millis kRest{120'000};
+/// Rooms with more members are counted and not listed, in some stories.
+constexpr std::size_t kSmallRoom = 4;
+constexpr std::uint16_t kReplaced = 4409;
 /// A machine's clock is off by that much at most, before anybody sets it.
 constexpr std::uint64_t kMostSkewMs = 1'500;
 }  // namespace
@@ -23,6 +26,9 @@ World::World(const Story& story)
       truth_(config_) {
     // Otherwise hardly anybody could be told.
     config_.privacy.last_seen.audience = Audience::everyone;
+    if (story.small_rooms) {
+        limits_.room_members = kSmallRoom;
+    }
     SeededRandom random(story.seed + 13);
     for (std::uint32_t i = 0; i < story.machines; ++i) {
         places_.push_back(std::make_unique<Place>(clock_));
@@ -56,6 +62,21 @@ std::vector<std::string> World::watch_list(std::uint64_t dice) const {
         users.push_back(user_name(random.below(story_.users)));
     }
     return users;
+}
+
+std::string World::room_name(std::uint64_t index) {
+    return fmt::format("room{}", index);
+}
+
+/// Another tab of the same user, closed until now, starts as a copy of this one.
+void World::copy_tab(std::uint32_t index) {
+    for (std::size_t other = index % story_.users; other < clients_.size(); other += story_.users) {
+        if (other != index && clients_[other]->is_away()) {
+            clients_[other]->take_copy(*clients_[index]);
+            clients_[other]->come();
+            return;
+        }
+    }
 }
 
 World::Place* World::place_of(const Server& server) {
@@ -180,6 +201,18 @@ void World::play_client(const Event& event) {
                                        event.deed == Deed::block ? "block" : "unblock", other));
             }
             break;
+        case Deed::join:
+            client.join(room_name(event.value));
+            break;
+        case Deed::leave_room:
+            client.leave_room(room_name(event.value));
+            break;
+        case Deed::signal:
+            client.signal(room_name(event.value));
+            break;
+        case Deed::copy:
+            copy_tab(event.who);
+            break;
         case Deed::quiet:
             client.set_quiet(true);
             scheduler_.after(event.lasts, [&client] { client.set_quiet(false); });
@@ -211,6 +244,9 @@ void World::on_frame(std::uint64_t connection) {
 void World::on_server_end(std::uint64_t connection, std::uint16_t code, std::string_view word) {
     if (word == "heartbeat_timeout") {
         check_silence(connection);
+    }
+    if (code == kReplaced) {
+        check_replaced(connection);
     }
     truth_.ended(now(), connection, code, word == "heartbeat_timeout");
 }

@@ -65,6 +65,8 @@ private:
     /// Until then, and `allowance` longer, watchers may be late.
     void disturb(MonoTime until) { quiet_from_ = std::max(quiet_from_, until); }
     [[nodiscard]] std::string user_name(std::uint64_t index) const;
+    [[nodiscard]] static std::string room_name(std::uint64_t index);
+    void copy_tab(std::uint32_t index);
     [[nodiscard]] std::vector<std::string> watch_list(std::uint64_t dice) const;
     [[nodiscard]] Place* place_of(const Server& server);
 
@@ -91,13 +93,29 @@ private:
 
     // Checkers, in checks.cc
     void fail(std::string what);
+    /// Into the log, if one is wanted.
+    void note(const std::string& line);
     void audit();
     void audit_one(const Client& client, const std::string& user, const Held& held);
     /// Its server lives and holds the connection.
     [[nodiscard]] bool is_served(const Client& client) const;
     void check_seen(const Client& client, const std::string& user, const Held& held, Told& before);
     void check_early(const Client& client, const std::string& user, const Held& held);
+    struct Allowed {
+        MonoTime news;   ///< What was true before that is known to the client.
+        MonoTime rules;  ///< Likewise, of rules.
+    };
+    [[nodiscard]] Allowed allowed_for(const Client& client);
     void check_silence(std::uint64_t connection);
+    void check_replaced(std::uint64_t connection);
+    /// False: for longer than a change of rules takes it is certain that the client may not see it.
+    [[nodiscard]] bool may_be_told(const Client& client, const std::string& user);
+
+    // The same for rooms, in room_checks.cc
+    [[nodiscard]] std::optional<bool> is_in_room(const std::string& user, const std::string& room);
+    void audit_rooms(const Client& client);
+    std::optional<bool> audit_member(const Client& client, const std::string& user,
+                                     const std::string& room, const HeldRoom& held);
 
     // At the end, in rest.cc
     void come_to_rest();
@@ -115,8 +133,10 @@ private:
                      bool update) override;
     void on_asked(const Client& client, std::uint64_t request, const std::string& text) override;
     void on_answer(const Client& client, std::uint64_t request, bool done) override;
+    void on_room(const Client& client, const std::string& room, const HeldRoom& held) override;
+    void on_signal(const Client& client, const std::string& from) override;
+    void on_nonsense(const Client& client, const std::string& what) override;
     void on_looked(const Client& client, const std::map<std::string, Held>& seen) override;
-    void on_closed(const Client& client, std::uint16_t code) override;
     // Doors
     Network* any_door(SeededRandom& random) override;
 
