@@ -12,6 +12,11 @@
 
 namespace presence::sim {
 
+Millis Bus::wait() {
+    const auto most = static_cast<std::uint64_t>(slowest_.count());
+    return Millis{static_cast<std::int64_t>(1 + (even_ ? 1 : random_.below(most)))};
+}
+
 void Bus::Endpoint::heal() {
     deaf_ = false;
     if (receiver_ != nullptr && on_gap_) {
@@ -76,14 +81,13 @@ void Bus::Endpoint::to_others(std::string bytes) {
         if (other == this || other->deaf_ || other->process_.dead()) {
             continue;
         }
-        const Millis wait{static_cast<std::int64_t>(
-            1 + bus_.random_.below(static_cast<std::uint64_t>(bus_.slowest_.count())))};
+        const Millis wait = bus_.wait();
         const MonoTime at = std::max(bus_.scheduler_.clock().now() + wait, other->last_arrival_);
         other->last_arrival_ = at;
         bus_.scheduler_.after(at - bus_.scheduler_.clock().now(), [bus = &bus_, other, shared] {
-            if (bus->endpoints_.contains(other) && !other->deaf_) {
+            if (bus->knows(other) && !other->deaf_) {
                 other->process_.post([bus, other, shared] {
-                    if (bus->endpoints_.contains(other)) {
+                    if (bus->knows(other)) {
                         other->take(*shared);
                     }
                 });

@@ -5,9 +5,11 @@
 
 #include "process.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace presence::sim {
 
@@ -21,9 +23,9 @@ public:
     class Endpoint final : public PresenceBus {
     public:
         Endpoint(Bus& bus, ProcessScheduler& process) : bus_(bus), process_(process) {
-            bus_.endpoints_.insert(this);
+            bus_.endpoints_.push_back(this);
         }
-        ~Endpoint() override { bus_.endpoints_.erase(this); }
+        ~Endpoint() override { std::erase(bus_.endpoints_, this); }
 
         void set_node(NodeId node) { node_ = node; }
         /// Called on the process when it hears again.
@@ -68,13 +70,21 @@ public:
 
     void set_up(bool up) { up_ = up; }
     void set_slowest(Millis slowest) { slowest_ = slowest; }
+    /// Each message takes as long as any other.
+    void set_even(bool even) { even_ = even; }
 
 private:
+    [[nodiscard]] Millis wait();
+    [[nodiscard]] bool knows(const Endpoint* endpoint) const {
+        return std::ranges::find(endpoints_, endpoint) != endpoints_.end();
+    }
+
     VirtualScheduler& scheduler_;
     SeededRandom random_;
-    std::set<Endpoint*> endpoints_;
+    std::vector<Endpoint*> endpoints_;  ///< In the order in which they were made.
     bool up_ = true;
     Millis slowest_{3};
+    bool even_ = false;
 };
 
 }  // namespace presence::sim

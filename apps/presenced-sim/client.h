@@ -42,6 +42,7 @@ class Client;
 class ClientWatcher {
 public:
     virtual ~ClientWatcher() = default;
+    virtual void on_bytes(const Client& client, std::string_view text) = 0;
     /// One presence has arrived. `update`: unasked; else part of a snapshot.
     virtual void on_presence(const Client& client, const std::string& user, const Held& held,
                              bool update) = 0;

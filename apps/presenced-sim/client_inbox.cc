@@ -59,6 +59,7 @@ void Client::welcome(const std::string& resume) {
 }
 
 void Client::take(std::string_view text) {
+    parts_.watcher.on_bytes(*this, text);
     simdjson::dom::element message;
     PRESENCE_ASSERT(parser().parse(text.data(), text.size()).get(message) == simdjson::SUCCESS);
     const std::string type = text_of(message, "type");

@@ -7,6 +7,7 @@ namespace presence::sim {
 
 namespace {
 constexpr std::uint64_t kSlowestMs = 20;
+constexpr std::uint64_t kEvenMs = 5;
 /// As NetLimits::close_timeout.
 constexpr Millis kCloseTimeout{5'000};
 
@@ -25,7 +26,7 @@ Network::Open* Network::find(std::uint64_t connection) {
 /// Of one direction of a connection: nothing overtakes.
 Millis Network::delay(MonoTime& last) {
     const MonoTime now = scheduler_.clock().now();
-    const Millis way{static_cast<std::int64_t>(1 + random_.below(kSlowestMs))};
+    const Millis way{static_cast<std::int64_t>(even_ ? kEvenMs : 1 + random_.below(kSlowestMs))};
     last = std::max(last, now + way);
     return last - now;
 }

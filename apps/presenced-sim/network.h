@@ -47,6 +47,8 @@ public:
         : scheduler_(scheduler), process_(process), side_(side), last_(first), random_(seed) {}
 
     void set_gateway(gateway::Gateway* gateway) { gateway_ = gateway; }
+    /// Each frame takes as long as any other.
+    void set_even(bool even) { even_ = even; }
 
     // -- The client's side -----------------------------------------------------------------------
     /// @param peer  Called until it hears of the end or lets go.
@@ -113,6 +115,7 @@ private:
     std::uint64_t last_;
     SeededRandom random_;
     bool wants_flush_ = false;
+    bool even_ = false;
 };
 
 }  // namespace presence::sim

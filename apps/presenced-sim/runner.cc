@@ -1,6 +1,6 @@
 #include "runner.h"
 
-#include "world.h"
+#include "twins.h"
 
 #include <fmt/format.h>
 
@@ -42,9 +42,8 @@ pid_t start(const Story& story, int& pipe_end) {
     }
     close(ends[0]);
     alarm(kMostSeconds);
-    World world(story);
-    const std::string failure = world.play();
-    const World::Figures& figures = world.figures();
+    World::Figures figures;
+    const std::string failure = play_story(story, figures);
     const std::string answer =
         fmt::format("{} {} {}\n{}", figures.presences, figures.checks, figures.faults, failure);
     std::size_t written = 0;

@@ -22,6 +22,8 @@ struct DeedRow {
 };
 
 constexpr std::uint64_t kRooms = 3;
+/// One story in so many is played twice, with a hidden user who does much and one who does nothing.
+constexpr std::uint64_t kTwins = 8;
 
 constexpr DeedRow kDeeds[] = {
     {Deed::come, "come", false, 10, 1, 0},
@@ -131,6 +133,20 @@ void fill(Dice& dice, Story& story, const std::vector<DeedRow>& rows, Millis mea
     }
 }
 
+/// Whether one who is hidden like that would be hidden no more.
+bool shows_again(Hiding hiding, Deed deed) {
+    switch (hiding) {
+        case Hiding::by_rule:
+            return deed == Deed::show;
+        case Hiding::by_blocks:
+            return deed == Deed::unblock;
+        case Hiding::invisible:
+            return deed == Deed::status;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 bool is_fault(Deed deed) {
@@ -166,6 +182,13 @@ Story make_story(std::uint64_t seed, const StoryOptions& options) {
     story.length = options.length;
     const Millis people_gap{static_cast<std::int64_t>(300 + dice.below(20'000))};
     fill(dice, story, some_of(dice, false), people_gap);
+    if (dice.one_in(kTwins)) {
+        story.hiding = static_cast<Hiding>(1 + dice.below(3));
+        std::erase_if(story.events, [&](const Event& event) {
+            return is_of_hidden(story, event) && shows_again(story.hiding, event.deed);
+        });
+        return story;
+    }
     if (options.faults && !dice.one_in(5)) {
         const Millis fault_gap{static_cast<std::int64_t>(15'000 + dice.below(400'000))};
         fill(dice, story, some_of(dice, true), fault_gap);

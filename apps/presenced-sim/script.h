@@ -61,6 +61,10 @@ struct Event {
 
 inline constexpr const char* kStatuses[] = {"auto", "online", "away", "busy", "dnd", "invisible"};
 
+/// How the first user of a story is hidden from all others, from before its start to its end.
+/// Such a story has no faults, and all that takes time takes always the same (twins.h).
+enum class Hiding : std::uint8_t { none, by_rule, by_blocks, invisible };
+
 /// One whole run: everything in it follows from these numbers.
 struct Story {
     std::uint64_t seed = 0;
@@ -68,6 +72,8 @@ struct Story {
     std::uint32_t users = 0;
     std::uint32_t devices = 0;  ///< Device d is of user d % users.
     std::uint32_t watched = 0;  ///< Users that a device watches.
+    Hiding hiding = Hiding::none;
+    bool silent = false;        ///< With `hiding`: the hidden one does nothing of all that.
     bool small_rooms = false;   ///< Rooms give way to counts soon.
     Millis length{0};           ///< Until the last event may happen; a quiet time follows.
     std::vector<Event> events;  ///< In the order of their times.
@@ -77,6 +83,11 @@ struct StoryOptions {
     Millis length{3'600'000};
     bool faults = true;
 };
+
+/// Whether it is something that the hidden user does.
+[[nodiscard]] inline bool is_of_hidden(const Story& story, const Event& event) {
+    return story.hiding != Hiding::none && !is_fault(event.deed) && event.who % story.users == 0;
+}
 
 /// The story of a seed. Which kinds of deeds and faults it has, and how many, is drawn first.
 [[nodiscard]] Story make_story(std::uint64_t seed, const StoryOptions& options);

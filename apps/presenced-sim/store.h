@@ -33,6 +33,7 @@ public:
     bool store_up = true;
     bool database_up = true;
     Millis slowest{3};
+    bool even = false;                 ///< Each call takes as long as any other.
     std::uint64_t lost_answer_in = 0;  ///< One in so many; 0: none.
 
     /// Remembers what a write is about to replace, for a fail-over that loses it.

@@ -26,6 +26,9 @@ World::World(const Story& story)
       truth_(config_) {
     // Otherwise hardly anybody could be told.
     config_.privacy.last_seen.audience = Audience::everyone;
+    const bool even = story.hiding != Hiding::none;
+    stores_.even = even;
+    bus_.set_even(even);
     if (story.small_rooms) {
         limits_.room_members = kSmallRoom;
     }
@@ -95,6 +98,7 @@ void World::boot(std::size_t index) {
         scheduler_, place.machine, stores_, bus_, *this, config_, limits_, serial,
         story_.seed * 1'000 + serial, [this, serial] { truth_.renewed(now(), serial); }}));
     place.server = servers_.back().get();
+    place.server->network.set_even(story_.hiding != Hiding::none);
     place.server->start();
 }
 
@@ -123,6 +127,7 @@ std::string World::play() {
     }
     started_ = now() + kFirstSecond;
     quiet_from_ = started_;
+    hide_first_user();
     audit();
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         clients_[i]->watch(watch_list(story_.seed + i));
@@ -142,6 +147,9 @@ std::string World::play() {
 }
 
 void World::play_event(const Event& event) {
+    if (story_.silent && is_of_hidden(story_, event)) {
+        return;
+    }
     if (log_ != nullptr) {
         *log_ += "     " + to_text(event) + "\n";
     }

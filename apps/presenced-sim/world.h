@@ -37,6 +37,8 @@ public:
     [[nodiscard]] const Figures& figures() const { return figures_; }
     /// Each presence as it arrived, one line each, if wanted before play().
     void write_down(std::string* log) { log_ = log; }
+    /// All that clients were told but those of the first user, if wanted before play(). Null: not.
+    void record_bytes(std::string* bytes) { bytes_ = bytes; }
 
 private:
     /// A place at which servers live one after the other.
@@ -69,6 +71,8 @@ private:
     void copy_tab(std::uint32_t index);
     [[nodiscard]] std::vector<std::string> watch_list(std::uint64_t dice) const;
     [[nodiscard]] Place* place_of(const Server& server);
+
+    void hide_first_user();  // In twins.cc
 
     // Faults, in faults.cc
     void for_a_while(Millis lasts, Millis allowance, Scheduler::Work undo);
@@ -129,6 +133,7 @@ private:
     void on_server_end(std::uint64_t connection, std::uint16_t code,
                        std::string_view word) override;
     // ClientWatcher
+    void on_bytes(const Client& client, std::string_view text) override;
     void on_presence(const Client& client, const std::string& user, const Held& held,
                      bool update) override;
     void on_asked(const Client& client, std::uint64_t request, const std::string& text) override;
@@ -158,6 +163,7 @@ private:
     std::string failure_;
     Figures figures_;
     std::string* log_ = nullptr;
+    std::string* bytes_ = nullptr;
     std::size_t looked_ = 0;
     int store_downs_ = 0;
     int database_downs_ = 0;
