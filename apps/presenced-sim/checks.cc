@@ -39,15 +39,13 @@ std::string told(const Held& held) {
 
 void World::fail(std::string what) {
     if (failure_.empty()) {
-        failure_ = fmt::format("at {:.3f} s: {}",
-                               static_cast<double>((now() - started_).count()) / 1000, what);
+        failure_ = fmt::format("at {:.3f} s: {}", seconds_of(now()), what);
     }
 }
 
 void World::note(const std::string& line) {
     if (log_ != nullptr) {
-        *log_ += fmt::format("{:>9.3f} s  {}\n",
-                             static_cast<double>((now() - started_).count()) / 1000, line);
+        *log_ += fmt::format("{:>9.3f} s  {}\n", seconds_of(now()), line);
     }
 }
 
@@ -143,8 +141,7 @@ void World::check_early(const Client& client, const std::string& user, const Hel
         fail(
             fmt::format("{} was told that {} is offline, who is present since {:.3f} s "
                         "(rules 2, 4, 30 to 32)",
-                        client.user(), user,
-                        static_cast<double>((*person.present_since - started_).count()) / 1000));
+                        client.user(), user, seconds_of(*person.present_since)));
     }
 }
 
@@ -194,64 +191,80 @@ void World::audit() {
         }
         truth_.forgive(now(), alive);
     }
-    for (const auto& client : clients_) {
-        if (client->hears_since() && is_served(*client)) {
-            for (const auto& [user, held] : client->held()) {
-                audit_one(*client, user, held);
-            }
-            audit_rooms(*client);
+    look_up_facts();
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        const Client& client = *clients_[i];
+        if (!client.hears_since() || !is_served(client)) {
+            continue;
         }
+        const UserFacts& viewer = facts_[i % story_.users];
+        for (const auto& [user, held] : client.held()) {
+            audit_one(client, viewer, held);
+        }
+        audit_rooms(client, viewer);
     }
     scheduler_.after(kAuditEvery, [this] { audit(); });
 }
 
+void World::look_up_facts() {
+    facts_.resize(story_.users);
+    for (std::uint32_t i = 0; i < story_.users; ++i) {
+        UserFacts& facts = facts_[i];
+        facts.name = user_name(i);
+        facts.rules = &truth_.rules_of(facts.name);
+        facts.person = truth_.person(now(), facts.name);
+        facts.visible = truth_.visible_since(facts.name);
+        facts.hidden = truth_.invisible_since(facts.name);
+        facts.declared = truth_.declared(facts.name);
+        for (std::uint64_t room = 0; room < kRooms; ++room) {
+            const std::string name = room_name(room);
+            facts.in_rooms[name] = is_in_room(i, name);
+        }
+    }
+}
+
 /// What the client holds must be true by now, unless something failed lately.
-void World::audit_one(const Client& client, const std::string& user, const Held& held) {
-    const std::optional<Truth::Sight> sight = truth_.sight(client.user(), user);
-    if (user == client.user() || !sight) {
+void World::audit_one(const Client& client, const UserFacts& viewer, const Held& held) {
+    const UserFacts& user = facts_[held.user];
+    const std::optional<Truth::Sight> sight = Truth::sight(*viewer.rules, *user.rules);
+    if (&user == &viewer || !sight) {
         return;
     }
     ++figures_.checks;
     const MonoTime from = std::max({quiet_from_, *client.hears_since(), sight->since});
     if (!sight->sees) {
         if (from + kRules < now() && (held.status != "offline" || held.version != 0)) {
-            fail(fmt::format("{} still holds {} as {}, and may not see it (rule 27)", client.user(),
-                             user, told(held)));
+            fail(fmt::format("{} still holds {} as {}, and may not see it (rule 27)", viewer.name,
+                             user.name, told(held)));
         }
-        return;
-    }
-    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
-    if (hidden) {
-        if (std::max(from, *hidden) + kTold < now() && held.status != "offline") {
-            fail(fmt::format("{} still holds {} as {}, who is invisible (rule 18)", client.user(),
-                             user, told(held)));
+    } else if (user.hidden) {
+        if (std::max(from, *user.hidden) + kTold < now() && held.status != "offline") {
+            fail(fmt::format("{} still holds {} as {}, who is invisible (rule 18)", viewer.name,
+                             user.name, told(held)));
         }
-        return;
-    }
-    const Truth::Person person = truth_.person(now(), user);
-    if (person.absent_since) {
-        if (std::max(from, *person.absent_since) + kLate < now() && held.status != "offline") {
-            fail(
-                fmt::format("{} still holds {} as {}, who is gone since {:.3f} s (rules 2, 4, 32)",
-                            client.user(), user, told(held),
-                            static_cast<double>((*person.absent_since - started_).count()) / 1000));
+    } else if (user.person.absent_since) {
+        const MonoTime gone = *user.person.absent_since;
+        if (std::max(from, gone) + kLate < now() && held.status != "offline") {
+            fail(fmt::format("{} still holds {} as {}, who is gone since {:.3f} s (rules 2, 4, 32)",
+                             viewer.name, user.name, told(held), seconds_of(gone)));
         }
-        return;
+    } else if (user.person.present_since && user.visible &&
+               std::max({from, *user.person.present_since, *user.visible}) + kTold < now()) {
+        audit_present(client, user, held);
     }
-    const std::optional<MonoTime> visible = truth_.visible_since(user);
-    if (!person.present_since || !visible ||
-        std::max({from, *person.present_since, *visible}) + kTold >= now()) {
-        return;
-    }
-    const Truth::Declared& declared = truth_.declared(user);
+}
+
+/// The user is there, may be seen, and has been so for long enough.
+void World::audit_present(const Client& client, const UserFacts& user, const Held& held) {
+    const Truth::Declared& declared = user.declared;
     if (held.status == "offline" || held.status == "unknown") {
         fail(fmt::format("{} still holds {} as {}, who is present since {:.3f} s (rules 12, 20)",
-                         client.user(), user, told(held),
-                         static_cast<double>((*person.present_since - started_).count()) / 1000));
+                         client.user(), user.name, told(held),
+                         seconds_of(*user.person.present_since)));
     } else if (declared.sure && declared.since + kTold < now() &&
                held.status != (declared.status == "auto" ? "online" : declared.status)) {
         fail(fmt::format("{} still holds {} as {}, who has declared {} (rule 10)", client.user(),
-                         user, told(held), declared.status));
+                         user.name, told(held), declared.status));
     }
 }
 

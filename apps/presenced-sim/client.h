@@ -20,6 +20,7 @@ namespace presence::sim {
 
 /// What a client holds of one user.
 struct Held {
+    std::uint32_t user = 0;
     std::string status;
     std::uint64_t version = 0;
     std::string rest;                        ///< Custom status, devices, as they were told.

@@ -2,6 +2,7 @@
 
 #include "client.h"
 #include "json.h"
+#include "script.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,7 @@ Held held_of(const simdjson::dom::object& presence, std::string& user, MonoTime 
     for (const auto field : presence) {
         if (field.key == "userId") {
             user = text_of(field.value);
+            held.user = user_index(user);
         } else if (field.key == "status") {
             held.status = text_of(field.value);
         } else if (field.key == "version") {

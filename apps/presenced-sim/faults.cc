@@ -176,7 +176,7 @@ void World::store_lost(const Event&, Place&) {
 }
 
 void World::record_lost(const Event& event, Place&) {
-    const std::string user = user_name(event.value);
+    const std::string user = user_name(event.value % story_.users);
     stores_.lose_record(UserId(user));
     truth_.doubt(now(), user, config_.heartbeat.interval + Millis{5'000});
     disturb(now() + config_.heartbeat.interval + Millis{3'000});

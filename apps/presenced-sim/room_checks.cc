@@ -52,69 +52,63 @@ void World::on_room(const Client& client, const std::string& room, const HeldRoo
     }
 }
 
-/// Whether the user is in the room for others to see; empty: in doubt.
-std::optional<bool> World::is_in_room(const std::string& user, const std::string& room) {
+/// Whether the user is in the room, by what devices of theirs were told; empty: in doubt.
+std::optional<bool> World::is_in_room(std::uint32_t user, const std::string& room) {
     const Millis gone = config_.heartbeat.ttl + config_.heartbeat.grace + kSlack;
     bool out = true;
-    for (const auto& client : clients_) {
-        if (client->user() != user) {
-            continue;
-        }
-        const auto held = client->rooms().find(room);
-        if (held != client->rooms().end() && is_served(*client) && client->is_awake() &&
+    for (std::size_t i = user; i < clients_.size(); i += story_.users) {
+        const Client& client = *clients_[i];
+        const auto held = client.rooms().find(room);
+        if (held != client.rooms().end() && client.is_awake() && is_served(client) &&
             held->second.since + kRoomTold < now()) {
             return true;
         }
-        out = out && !client->may_be_in(room) &&
-              (!client->left_at(room) || *client->left_at(room) + gone < now());
+        out = out && !client.may_be_in(room) &&
+              (!client.left_at(room) || *client.left_at(room) + gone < now());
     }
     return out ? std::optional(false) : std::nullopt;
 }
 
 /// What the client holds of its rooms must be true by now, unless something failed lately.
-void World::audit_rooms(const Client& client) {
+void World::audit_rooms(const Client& client, const UserFacts& viewer) {
     for (const auto& [room, held] : client.rooms()) {
-        if (!client.hears_since() ||
-            std::max({held.since, quiet_from_, *client.hears_since()}) + kRoomTold >= now()) {
+        if (std::max({held.since, quiet_from_, *client.hears_since()}) + kRoomTold >= now()) {
             continue;
         }
         std::size_t least = 0;
         std::size_t most = 0;
-        for (std::uint32_t i = 0; i < story_.users; ++i) {
-            const std::optional<bool> seen = audit_member(client, user_name(i), room, held);
+        for (const UserFacts& user : facts_) {
+            const std::optional<bool> seen = audit_member(viewer, user, room, held);
             least += seen.value_or(false) ? 1U : 0U;
             most += seen.value_or(true) ? story_.machines : 0U;
         }
         ++figures_.checks;
         if (!held.listed && (held.count < least || held.count > most)) {
             fail(fmt::format("{} still holds {} as the count of {}, which is {} to {} (rule 28)",
-                             client.user(), held.count, room, least, most));
+                             viewer.name, held.count, room, least, most));
         }
     }
 }
 
 /// Whether the user is to be counted; empty: in doubt.
-std::optional<bool> World::audit_member(const Client& client, const std::string& user,
+std::optional<bool> World::audit_member(const UserFacts& viewer, const UserFacts& user,
                                         const std::string& room, const HeldRoom& held) {
-    const std::optional<MonoTime> hidden = truth_.invisible_since(user);
-    const std::optional<MonoTime> visible = truth_.visible_since(user);
     const std::optional<Truth::Sight> sight =
-        held.listed ? truth_.sight(client.user(), user) : truth_.public_sight(user);
-    std::optional<bool> seen = is_in_room(user, room);
-    if (!sight || (!hidden && !visible) ||
-        std::max({sight->since, hidden.value_or(MonoTime{}), visible.value_or(MonoTime{})}) +
-                kRoomTold >=
-            now()) {
+        held.listed ? Truth::sight(*viewer.rules, *user.rules) : Truth::public_sight(*user.rules);
+    if (!sight || (!user.hidden && !user.visible)) {
         return std::nullopt;
     }
-    if (hidden || !sight->sees) {
+    const MonoTime since = std::max(
+        {sight->since, user.hidden.value_or(MonoTime{}), user.visible.value_or(MonoTime{})});
+    std::optional<bool> seen = user.in_rooms.at(room);
+    if (user.hidden || !sight->sees) {
         seen = false;
     }
-    if (!held.listed || user == client.user()) {
-        return seen;
+    if (since + kRoomTold >= now() || !seen) {
+        return std::nullopt;
     }
-    if (seen && *seen != held.members.contains(user)) {
-        fail(fmt::format("{} still holds {} as {} {} (rule 28)", client.user(), user,
+    if (held.listed && &user != &viewer && *seen != held.members.contains(user.name)) {
+        fail(fmt::format("{} still holds {} as {} {} (rule 28)", viewer.name, user.name,
                          *seen ? "not in" : "in", room));
     }
     return seen;

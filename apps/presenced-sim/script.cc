@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -21,7 +22,6 @@ struct DeedRow {
     std::uint32_t lasts_seconds;  ///< The longest; 0: no time.
 };
 
-constexpr std::uint64_t kRooms = 3;
 /// One story in so many is played twice, with a hidden user who does much and one who does nothing.
 constexpr std::uint64_t kTwins = 8;
 
@@ -151,6 +151,16 @@ bool shows_again(Hiding hiding, Deed deed) {
 
 bool is_fault(Deed deed) {
     return row_of(deed).fault;
+}
+
+std::string user_name(std::uint64_t index) {
+    return fmt::format("u{:03}", index);
+}
+
+std::uint32_t user_index(std::string_view name) {
+    std::uint32_t index = 0;
+    std::from_chars(name.data() + 1, name.data() + name.size(), index);
+    return index;
 }
 
 std::string to_text(const Event& event) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace presence::sim {
@@ -59,6 +60,7 @@ struct Event {
 [[nodiscard]] bool is_fault(Deed deed);
 [[nodiscard]] std::string to_text(const Event& event);
 
+inline constexpr std::uint64_t kRooms = 3;
 inline constexpr const char* kStatuses[] = {"auto", "online", "away", "busy", "dnd", "invisible"};
 
 /// How the first user of a story is hidden from all others, from before its start to its end.
@@ -78,6 +80,9 @@ struct Story {
     Millis length{0};           ///< Until the last event may happen; a quiet time follows.
     std::vector<Event> events;  ///< In the order of their times.
 };
+
+[[nodiscard]] std::string user_name(std::uint64_t index);
+[[nodiscard]] std::uint32_t user_index(std::string_view name);
 
 struct StoryOptions {
     Millis length{3'600'000};

@@ -80,11 +80,19 @@ Truth::Session* Truth::session_of(std::uint64_t connection) {
     if (found == sessions_.end()) {
         return nullptr;
     }
-    auto& sessions = people_[found->second.first].sessions;
+    auto& sessions = person_of(found->second.first).sessions;
     const auto session = sessions.find(found->second.second);
     // Another connection may have taken it over.
     return session != sessions.end() && session->second.connection == connection ? &session->second
                                                                                  : nullptr;
+}
+
+Truth::PersonState& Truth::person_of(const std::string& user) {
+    const auto [found, fresh] = people_.try_emplace(user);
+    if (fresh) {
+        found->second.rules.user = user;
+    }
+    return found->second;
 }
 
 std::optional<Truth::SessionName> Truth::session_on(std::uint64_t connection) const {
@@ -143,7 +151,7 @@ void Truth::forget_signs(MonoTime lease, PersonState& person, Session& session, 
 
 void Truth::welcomed(MonoTime now, const std::string& user, const std::string& session,
                      std::uint64_t connection, std::uint64_t server) {
-    PersonState& person = people_[user];
+    PersonState& person = person_of(user);
     prune(now, person);
     look(now, person);
     Session& one = person.sessions[session];
@@ -158,7 +166,7 @@ void Truth::welcomed(MonoTime now, const std::string& user, const std::string& s
 
 void Truth::frame(MonoTime now, std::uint64_t connection) {
     if (Session* const session = session_of(connection)) {
-        PersonState& person = people_[sessions_[connection].first];
+        PersonState& person = person_of(sessions_[connection].first);
         look(now, person);
         session->present_until = session->absent_from = now + config_.heartbeat.ttl;
         sign_of_life(now, person, *session);
@@ -176,7 +184,7 @@ void Truth::ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bo
     if (session == nullptr) {
         return;
     }
-    PersonState& person = people_[sessions_[connection].first];
+    PersonState& person = person_of(sessions_[connection].first);
     look(now, person);
     const bool in_grace = !silence && code != 1000 && code != 4409 && code != 4403 && code != 4401;
     session->present_until = session->absent_from = in_grace ? now + config_.heartbeat.grace : now;
@@ -245,13 +253,13 @@ void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive) {
 }
 
 void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {
-    PersonState& person = people_[user];
+    PersonState& person = person_of(user);
     person.doubt_until = std::max(person.doubt_until, now + lasts);
 }
 
 void Truth::asked(MonoTime now, const std::string& user, const void* asker, std::uint64_t request,
                   const std::string& text) {
-    PersonState& person = people_[user];
+    PersonState& person = person_of(user);
     asked_[{asker, request}] = {text, now};
     if (!is(text, "status")) {
         ++person.rules.pending;
@@ -276,9 +284,9 @@ void Truth::answered(MonoTime now, const std::string& user, const void* asker,
     const Asked asked = std::move(found->second);
     asked_.erase(found);
     if (is(asked.text, "status")) {
-        take_status(now, people_[user], asked, done);
+        take_status(now, person_of(user), asked, done);
     } else {
-        take_rules(now, people_[user].rules, asked, done);
+        take_rules(now, person_of(user).rules, asked, done);
     }
 }
 
@@ -322,7 +330,7 @@ void Truth::take_rules(MonoTime now, Rules& rules, const Asked& asked, bool done
 }
 
 Truth::Person Truth::person(MonoTime now, const std::string& user) {
-    PersonState& state = people_[user];
+    PersonState& state = person_of(user);
     look(now, state);
     Person person{state.present_since, state.absent_since};
     if (person.present_since && state.doubt_until > *person.present_since) {
@@ -361,32 +369,31 @@ Truth::Seen Truth::seen(const std::string& user) const {
 }
 
 Truth::Declared Truth::declared(const std::string& user) {
-    const PersonState& person = people_[user];
+    const PersonState& person = person_of(user);
     Declared declared = person.declared;
     declared.sure =
         !person.declared_doubt.open && !person.in_session_scope && person.statuses_pending == 0;
     return declared;
 }
 
-std::optional<Truth::Sight> Truth::sight(const std::string& viewer, const std::string& subject) {
-    const Rules& of_viewer = people_[viewer].rules;
-    const Rules& of_subject = people_[subject].rules;
-    const auto is_doubted = [](const Rules& rules, const std::string& other) {
-        const auto found = rules.block_doubts.find(other);
-        return rules.pending > 0 || rules.hidden_doubt.open ||
-               (found != rules.block_doubts.end() && found->second.open);
+std::optional<Truth::Sight> Truth::sight(const Rules& viewer, const Rules& subject) {
+    const auto is_doubted = [](const Rules& rules, const Rules& other) {
+        if (rules.pending > 0 || rules.hidden_doubt.open) {
+            return true;
+        }
+        const auto found = rules.block_doubts.find(other.user);
+        return found != rules.block_doubts.end() && found->second.open;
     };
-    if (is_doubted(of_viewer, subject) || is_doubted(of_subject, viewer)) {
+    if (is_doubted(viewer, subject) || is_doubted(subject, viewer)) {
         return std::nullopt;
     }
     // With reciprocity, who hides sees nobody.
-    const bool sees = !of_viewer.hidden && !of_subject.hidden &&
-                      !of_viewer.blocks.contains(subject) && !of_subject.blocks.contains(viewer);
-    return Sight{sees, std::max(of_viewer.changed, of_subject.changed)};
+    const bool sees = !viewer.hidden && !subject.hidden && !viewer.blocks.contains(subject.user) &&
+                      !subject.blocks.contains(viewer.user);
+    return Sight{sees, std::max(viewer.changed, subject.changed)};
 }
 
-std::optional<Truth::Sight> Truth::public_sight(const std::string& user) {
-    const Rules& rules = people_[user].rules;
+std::optional<Truth::Sight> Truth::public_sight(const Rules& rules) {
     if (rules.pending > 0 || rules.hidden_doubt.open) {
         return std::nullopt;
     }

@@ -82,16 +82,31 @@ public:
         bool sees = true;
         MonoTime since;
     };
-    [[nodiscard]] std::optional<Sight> sight(const std::string& viewer, const std::string& subject);
-    /// The same for everyone: whether the user is in counts (RULINGS 10).
-    [[nodiscard]] std::optional<Sight> public_sight(const std::string& user);
-
-private:
     /// A change that was asked for and not answered: it may have been done, or be done yet.
     struct Doubt {
         bool open = false;
         MonoTime until;  ///< What is asked for after that comes after it.
     };
+    /// What one user lets others see.
+    struct Rules {
+        std::string user;
+        bool hidden = false;
+        std::set<std::string> blocks;
+        MonoTime changed;
+        int pending = 0;
+        Doubt hidden_doubt;
+        std::map<std::string, Doubt> block_doubts;
+    };
+    [[nodiscard]] const Rules& rules_of(const std::string& user) { return person_of(user).rules; }
+    [[nodiscard]] static std::optional<Sight> sight(const Rules& viewer, const Rules& subject);
+    [[nodiscard]] std::optional<Sight> sight(const std::string& viewer,
+                                             const std::string& subject) {
+        return sight(rules_of(viewer), rules_of(subject));
+    }
+    /// The same for everyone: whether the user is in counts (RULINGS 10).
+    [[nodiscard]] static std::optional<Sight> public_sight(const Rules& rules);
+
+private:
     struct Asked {
         std::string text;
         MonoTime at;
@@ -104,14 +119,6 @@ private:
         MonoTime last_frame;
         MonoTime began;      ///< On that connection.
         MonoTime seen_from;  ///< Its newest sign of life that is not forgotten with its server.
-    };
-    struct Rules {
-        bool hidden = false;
-        std::set<std::string> blocks;
-        MonoTime changed;
-        int pending = 0;
-        Doubt hidden_doubt;
-        std::map<std::string, Doubt> block_doubts;
     };
     struct PersonState {
         std::map<std::string, Session> sessions;
@@ -138,6 +145,7 @@ private:
     static void sign_of_life(MonoTime now, PersonState& person, Session& session);
     /// Others know of the session only what its server told them until then.
     void forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const;
+    [[nodiscard]] PersonState& person_of(const std::string& user);
     [[nodiscard]] Session* session_of(std::uint64_t connection);
     static void take_status(MonoTime now, PersonState& person, const Asked& asked, bool done);
     static void take_rules(MonoTime now, Rules& rules, const Asked& asked, bool done);

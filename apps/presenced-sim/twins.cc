@@ -75,8 +75,7 @@ std::string play_story(const Story& story, World::Figures& figures) {
 
 void World::on_bytes(const Client& client, std::string_view text) {
     if (bytes_ != nullptr && client.user() != user_name(0)) {
-        *bytes_ += fmt::format("{:.3f} s: {} at connection {}: {}\n",
-                               static_cast<double>((now() - started_).count()) / 1000,
+        *bytes_ += fmt::format("{:.3f} s: {} at connection {}: {}\n", seconds_of(now()),
                                client.user(), client.connection(), without_secrets(text));
     }
 }

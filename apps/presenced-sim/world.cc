@@ -54,10 +54,6 @@ World::~World() {
     }
 }
 
-std::string World::user_name(std::uint64_t index) const {
-    return fmt::format("u{:03}", index % story_.users);
-}
-
 std::vector<std::string> World::watch_list(std::uint64_t dice) const {
     SeededRandom random(dice);
     std::vector<std::string> users;
@@ -163,7 +159,7 @@ void World::play_event(const Event& event) {
 
 void World::play_client(const Event& event) {
     Client& client = *clients_[event.who];
-    const std::string other = user_name(event.value);
+    const std::string other = user_name(event.value % story_.users);
     switch (event.deed) {
         case Deed::come:
             client.come();

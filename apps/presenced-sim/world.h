@@ -58,6 +58,10 @@ private:
     };
 
     [[nodiscard]] MonoTime now() const { return clock_.now(); }
+    /// Since the story began.
+    [[nodiscard]] double seconds_of(MonoTime at) const {
+        return static_cast<double>((at - started_).count()) / 1000;
+    }
     [[nodiscard]] WallTime to_wall(MonoTime at) const { return clock_.wall_now() + (at - now()); }
     void run_to(MonoTime end);
     void boot(std::size_t place);
@@ -66,7 +70,6 @@ private:
     void play_client(const Event& event);
     /// Until then, and `allowance` longer, watchers may be late.
     void disturb(MonoTime until) { quiet_from_ = std::max(quiet_from_, until); }
-    [[nodiscard]] std::string user_name(std::uint64_t index) const;
     [[nodiscard]] static std::string room_name(std::uint64_t index);
     void copy_tab(std::uint32_t index);
     [[nodiscard]] std::vector<std::string> watch_list(std::uint64_t dice) const;
@@ -99,8 +102,21 @@ private:
     void fail(std::string what);
     /// Into the log, if one is wanted.
     void note(const std::string& line);
+    /// What is true of a user now, looked up once for all who watch.
+    struct UserFacts {
+        std::string name;
+        const Truth::Rules* rules = nullptr;
+        Truth::Person person;
+        std::optional<MonoTime> visible;
+        std::optional<MonoTime> hidden;
+        Truth::Declared declared;
+        /// By room: whether the user is in it for others to see; empty: in doubt.
+        std::map<std::string, std::optional<bool>> in_rooms;
+    };
     void audit();
-    void audit_one(const Client& client, const std::string& user, const Held& held);
+    void look_up_facts();
+    void audit_one(const Client& client, const UserFacts& viewer, const Held& held);
+    void audit_present(const Client& client, const UserFacts& user, const Held& held);
     /// Its server lives and holds the connection.
     [[nodiscard]] bool is_served(const Client& client) const;
     void check_seen(const Client& client, const std::string& user, const Held& held, Told& before);
@@ -116,9 +132,9 @@ private:
     [[nodiscard]] bool may_be_told(const Client& client, const std::string& user);
 
     // The same for rooms, in room_checks.cc
-    [[nodiscard]] std::optional<bool> is_in_room(const std::string& user, const std::string& room);
-    void audit_rooms(const Client& client);
-    std::optional<bool> audit_member(const Client& client, const std::string& user,
+    [[nodiscard]] std::optional<bool> is_in_room(std::uint32_t user, const std::string& room);
+    void audit_rooms(const Client& client, const UserFacts& viewer);
+    std::optional<bool> audit_member(const UserFacts& viewer, const UserFacts& user,
                                      const std::string& room, const HeldRoom& held);
 
     // At the end, in rest.cc
@@ -157,6 +173,7 @@ private:
     std::vector<std::unique_ptr<Server>> servers_;  ///< All that ever lived.
     std::vector<std::unique_ptr<Client>> clients_;
     std::map<std::pair<const Client*, std::string>, Told> told_;
+    std::vector<UserFacts> facts_;
     MonoTime quiet_from_;
     MonoTime stores_back_at_;
     MonoTime started_;
