@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
     double minutes = 0;
     bool trace = false;
     bool calm = false;
+    bool first = false;
     int jobs = static_cast<int>(std::thread::hardware_concurrency());
     int tries = 200;
     run.add_option("--seed", seed, "the first seed; alone: this one story");
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
     run.add_option("--tries", tries, "stories played to find a shorter one that fails; 0: none");
     run.add_flag("--trace", trace, "with one seed: prints all that was told");
     run.add_flag("--calm", calm, "without faults");
+    run.add_flag("--until-failure", first, "end at the first story that fails");
     CLI11_PARSE(app, argc, argv);
 
     sim::StoryOptions options;
@@ -81,7 +83,8 @@ int main(int argc, char** argv) {
         seed = std::random_device()() % 1'000'000'000;
     }
     const auto began = std::chrono::steady_clock::now();
-    const sim::SweepResult result = sim::sweep({seed, seeds, minutes * 60, jobs, options, tries});
+    const sim::SweepResult result =
+        sim::sweep({seed, seeds, minutes * 60, jobs, options, tries, first});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     std::printf(
         "%lu stories of %.2g h from seed %lu in %.0f s: %lu failed; %lu faults, "

@@ -144,7 +144,8 @@ SweepResult sweep(const Sweep& sweep) {
     const auto began = SteadyClock::now();
     const auto is_over = [&] {
         const std::chrono::duration<double> ran = SteadyClock::now() - began;
-        return (sweep.seeds > 0 && next >= sweep.first + sweep.seeds) ||
+        return (sweep.until_failure && result.failed > 0) ||
+               (sweep.seeds > 0 && next >= sweep.first + sweep.seeds) ||
                (sweep.seconds > 0 && ran.count() >= sweep.seconds);
     };
     while (!is_over() || !playing.empty()) {

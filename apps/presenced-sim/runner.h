@@ -30,6 +30,7 @@ struct Sweep {
     int jobs = 1;
     StoryOptions story;
     int shorten_tries = 200;
+    bool until_failure = false;  ///< The first story that fails is the last one begun.
 };
 struct SweepResult {
     std::uint64_t played = 0;
