@@ -24,9 +24,6 @@ constexpr Millis kOnItsWay{5'000};
 constexpr Millis kUntangled{60'000};
 constexpr Millis kAuditEvery{1'000};
 
-constexpr std::int64_t kMinuteMs = 60'000;
-/// By so much a node may misjudge how far its clock is off, where the store is slow.
-constexpr Millis kMisjudged{1'000};
 }  // namespace
 
 std::string told(const Held& held) {
@@ -79,8 +76,9 @@ void World::check_seen(const Client& client, const std::string& user, const Held
         fail(fmt::format("{} was told when {} was last seen, who is {} (rule 17)", client.user(),
                          user, told(held)));
     }
-    const std::int64_t newest_ms = to_wall(truth_.seen(user).to + kMisjudged).ms();
-    if (user != client.user() && at_ms > newest_ms) {
+    const Truth::Seen truth = truth_.seen(user);
+    const std::int64_t newest_ms = to_wall(truth.to + kMisjudged).ms();
+    if (user != client.user() && truth.sure && at_ms > newest_ms) {
         fail(fmt::format("{} was told that {} is {}, {} ms after what may be known (rules 17, 18)",
                          client.user(), user, told(held), at_ms - newest_ms));
     }

@@ -102,6 +102,9 @@ void Client::bye() {
     resume_.clear();
     held_.clear();
     watched_.clear();
+    for (const std::string& room : rooms_) {
+        rooms_left_at_[room] = parts_.clock.now();
+    }
     rooms_.clear();
     leaving_.clear();
 }

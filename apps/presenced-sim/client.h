@@ -157,7 +157,7 @@ private:
     // In client_inbox.cc
     void take(std::string_view text);
     void welcome(const std::string& resume);
-    void take_answer(const Asked& asked, std::uint64_t request, bool done);
+    void take_answer(const Asked& asked, std::uint64_t request, bool done, Millis applied_in);
     void take_presences(const simdjson::dom::element& message, const Asked& asked, bool update,
                         bool more);
 

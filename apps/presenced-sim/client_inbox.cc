@@ -86,14 +86,18 @@ void Client::take(std::string_view text) {
     } else if (type == "signal") {
         parts_.watcher.on_signal(*this, text_of(message, "from"));
     } else if (type == "ack" || type == "error" || type == "privacy") {
-        take_answer(asked, request, type != "error");
+        take_answer(asked, request, type != "error",
+                    Millis{static_cast<std::int64_t>(number_of(message, "appliedInMs"))});
     }
 }
 
-void Client::take_answer(const Asked& asked, std::uint64_t request, bool done) {
+void Client::take_answer(const Asked& asked, std::uint64_t request, bool done, Millis applied_in) {
     switch (asked.what) {
         case Asked::What::change:
-            parts_.watcher.on_answer(*this, request, done);
+            // Of many changes at once the newest is done later.
+            parts_.scheduler.after(applied_in, [this, request, done] {
+                parts_.watcher.on_answer(*this, request, done);
+            });
             break;
         case Asked::What::join:
         case Asked::What::leave:

@@ -43,8 +43,10 @@ void Client::send_leave(const std::string& room) {
 }
 
 void Client::forget_rooms() {
-    for (const auto& [name, held] : rooms_held_) {
-        rooms_left_at_[name] = parts_.clock.now();
+    for (const std::set<std::string>& names : {rooms_, leaving_}) {
+        for (const std::string& name : names) {
+            rooms_left_at_[name] = parts_.clock.now();
+        }
     }
     rooms_held_.clear();
 }

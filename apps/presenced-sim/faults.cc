@@ -110,6 +110,7 @@ void World::pause(const Event& event, Place& place) {
     for_a_while(event.lasts, config_.death_patience() + Millis{4'000}, [this, &place, server] {
         place.paused = false;
         place.paused_to = now();
+        truth_.stalled(now(), server->serial, place.paused_to - place.paused_from);
         server->process.go_on();
     });
 }
@@ -164,6 +165,7 @@ void World::answers_lost(const Event& event, Place&) {
 
 void World::fail_over(const Event& event, Place&) {
     stores_.fail_over(Millis{static_cast<std::int64_t>(event.value)});
+    truth_.writes_lost(now());
     lose_all_buses(kReconnected);
     disturb(now() + Millis{15'000});
 }

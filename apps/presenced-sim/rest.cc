@@ -11,9 +11,6 @@
 namespace presence::sim {
 
 namespace {
-constexpr std::int64_t kMinuteMs = 60'000;
-/// As in checks.cc.
-constexpr Millis kMisjudged{1'000};
 constexpr Millis kRounded{500};
 }  // namespace
 
@@ -101,7 +98,8 @@ void World::check_last_seen() {
         const Truth::Seen truth = truth_.seen(user);
         if (!seen && truth.from != MonoTime{}) {
             fail(fmt::format("nobody knows when {} was last seen (rule 16)", user));
-        } else if (seen && (truth.to == MonoTime{} || *seen > to_wall(truth.to) + kMisjudged)) {
+        } else if (seen && truth.sure &&
+                   (truth.to == MonoTime{} || *seen > to_wall(truth.to) + kMisjudged)) {
             fail(fmt::format("{} was last seen at {}, {} ms after what may be known (rules 17, 18)",
                              user, seen->ms(), (*seen - to_wall(truth.to)).count()));
         } else if (seen && truth.from != MonoTime{} &&

@@ -11,8 +11,9 @@ namespace presence::sim {
 namespace {
 /// A change in a room, told across nodes, with the second for which news of a room are gathered.
 constexpr Millis kRoomTold{5'000};
-/// A session that was lost without a word is over by then, and all have heard of it.
-constexpr Millis kSlack{5'000};
+/// A session that was lost without a word is over that much later than its ttl and grace, be its
+/// server stopped meanwhile, and all have heard of it.
+constexpr Millis kSlack{50'000};
 }  // namespace
 
 void World::on_nonsense(const Client& client, const std::string& what) {
@@ -63,7 +64,7 @@ std::optional<bool> World::is_in_room(std::uint32_t user, const std::string& roo
             held->second.since + kRoomTold < now()) {
             return true;
         }
-        out = out && !client.may_be_in(room) &&
+        out = out && !client.may_be_in(room) && held == client.rooms().end() &&
               (!client.left_at(room) || *client.left_at(room) + gone < now());
     }
     return out ? std::optional(false) : std::nullopt;

@@ -6,37 +6,14 @@ namespace presence::sim {
 
 namespace {
 
-/// By then what was asked for on a connection that broke is done, or never will be: the longest
-/// pause of a server, and some more.
-constexpr Millis kUndecided{60'000};
 /// A session that is over for that long is of no interest.
 constexpr Millis kOver{60'000};
 /// By then a server has written down what happened to a session, if the store lets it.
 constexpr Millis kWritten{5'000};
+/// By then the database, or a disk, knows of an end.
+constexpr Millis kSaved{10'000};
 /// By then all servers have stated again what the store lost.
 constexpr Millis kStated{60'000};
-
-/// What stands between the quotes after `"field":"`; empty: the field is not there.
-std::string field_of(const std::string& text, const std::string& field) {
-    const std::string start = "\"" + field + "\":\"";
-    const std::size_t at = text.find(start);
-    if (at == std::string::npos) {
-        return {};
-    }
-    const std::size_t begin = at + start.size();
-    return text.substr(begin, text.find('"', begin) - begin);
-}
-
-/// The one user of a list.
-std::string listed_in(const std::string& text) {
-    const std::string start = "\"users\":[\"";
-    const std::size_t begin = text.find(start) + start.size();
-    return text.substr(begin, text.find('"', begin) - begin);
-}
-
-bool is(const std::string& text, const char* type) {
-    return field_of(text, "type") == type;
-}
 
 }  // namespace
 
@@ -230,14 +207,45 @@ void Truth::died(MonoTime now, std::uint64_t server) {
     dead_.insert(server);
 }
 
-void Truth::store_lost(MonoTime now) {
-    store_doubt_until_ = now + kStated;
+void Truth::stalled(MonoTime now, std::uint64_t server, Millis lasted) {
     for (auto& [name, person] : people_) {
         look(now, person);
         for (auto& [id, session] : person.sessions) {
+            if (session.server == server && session.absent_from > now - lasted) {
+                session.absent_from = session.absent_from + lasted;
+            }
+        }
+        look(now, person);
+    }
+}
+
+/// What was known of the sessions that are over, before the end of the user's presence.
+void Truth::forget_ended(MonoTime now, PersonState& person) {
+    if (person.absent_since && *person.absent_since + kSaved < now) {
+        return;
+    }
+    person.seen_from = MonoTime{};
+    for (auto& [id, session] : person.sessions) {
+        if (!sessions_.contains(session.connection) || dead_.contains(session.server)) {
+            session.seen_from = MonoTime{};
+        }
+    }
+}
+
+void Truth::writes_lost(MonoTime now) {
+    store_doubt_until_ = now + kStated;
+    for (auto& [name, person] : people_) {
+        look(now, person);
+        forget_ended(now, person);
+    }
+}
+
+void Truth::store_lost(MonoTime now) {
+    writes_lost(now);
+    for (auto& [name, person] : people_) {
+        for (auto& [id, session] : person.sessions) {
             if (dead_.contains(session.server)) {
                 session.present_until = std::min(session.present_until, now);
-                session.seen_from = MonoTime{};
             }
         }
         look(now, person);
@@ -255,78 +263,8 @@ void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive) {
 void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {
     PersonState& person = person_of(user);
     person.doubt_until = std::max(person.doubt_until, now + lasts);
-}
-
-void Truth::asked(MonoTime now, const std::string& user, const void* asker, std::uint64_t request,
-                  const std::string& text) {
-    PersonState& person = person_of(user);
-    asked_[{asker, request}] = {text, now};
-    if (!is(text, "status")) {
-        ++person.rules.pending;
-        return;
-    }
-    ++person.statuses_pending;
-    if (field_of(text, "status") == "invisible" || person.invisible) {
-        person.invisible = true;
-        person.maybe_invisible = now;
-    }
-    if (field_of(text, "scope") == "session") {
-        person.in_session_scope = true;
-    }
-}
-
-void Truth::answered(MonoTime now, const std::string& user, const void* asker,
-                     std::uint64_t request, bool done) {
-    const auto found = asked_.find({asker, request});
-    if (found == asked_.end()) {
-        return;
-    }
-    const Asked asked = std::move(found->second);
-    asked_.erase(found);
-    if (is(asked.text, "status")) {
-        take_status(now, person_of(user), asked, done);
-    } else {
-        take_rules(now, person_of(user).rules, asked, done);
-    }
-}
-
-void Truth::settle_doubt(MonoTime now, Doubt& doubt, const Asked& asked, bool done) {
-    if (!done) {
-        doubt = {true, now + kUndecided};
-    } else if (asked.at >= doubt.until) {
-        doubt.open = false;
-    }
-}
-
-void Truth::take_status(MonoTime now, PersonState& person, const Asked& asked, bool done) {
-    --person.statuses_pending;
-    const std::string status = field_of(asked.text, "status");
-    if (status.empty() || field_of(asked.text, "scope") == "session") {
-        return;
-    }
-    // Of two at once nobody knows which holds.
-    settle_doubt(now, person.declared_doubt, asked, done && person.statuses_pending == 0);
-    person.maybe_invisible = now;
-    person.declared.since = now;
-    person.declared.status = status;
-    person.invisible = status == "invisible" || person.declared_doubt.open;
-}
-
-void Truth::take_rules(MonoTime now, Rules& rules, const Asked& asked, bool done) {
-    --rules.pending;
-    rules.changed = now;
-    if (is(asked.text, "privacy")) {
-        settle_doubt(now, rules.hidden_doubt, asked, done);
-        rules.hidden = asked.text.find("nobody") != std::string::npos;
-        return;
-    }
-    const std::string other = listed_in(asked.text);
-    settle_doubt(now, rules.block_doubts[other], asked, done);
-    if (is(asked.text, "block")) {
-        rules.blocks.insert(other);
-    } else {
-        rules.blocks.erase(other);
-    }
+    look(now, person);
+    forget_ended(now, person);
 }
 
 Truth::Person Truth::person(MonoTime now, const std::string& user) {
@@ -339,65 +277,18 @@ Truth::Person Truth::person(MonoTime now, const std::string& user) {
     return person;
 }
 
-std::optional<MonoTime> Truth::visible_since(const std::string& user) const {
-    const auto found = people_.find(user);
-    if (found == people_.end()) {
-        return MonoTime{};
-    }
-    const PersonState& person = found->second;
-    return person.invisible || person.statuses_pending > 0 ? std::nullopt
-                                                           : std::optional(person.maybe_invisible);
-}
-
-std::optional<MonoTime> Truth::invisible_since(const std::string& user) const {
-    const auto found = people_.find(user);
-    return found != people_.end() && is_surely_invisible(found->second)
-               ? std::optional(found->second.declared.since)
-               : std::nullopt;
-}
-
 Truth::Seen Truth::seen(const std::string& user) const {
     const auto found = people_.find(user);
     if (found == people_.end()) {
         return {};
     }
-    Seen seen{found->second.seen_from, found->second.seen_to};
-    for (const auto& [id, session] : found->second.sessions) {
+    const PersonState& person = found->second;
+    Seen seen{person.seen_from, person.seen_to,
+              !person.declared_doubt.open && person.statuses_pending == 0};
+    for (const auto& [id, session] : person.sessions) {
         seen.from = std::max(seen.from, session.seen_from);
     }
     return seen;
-}
-
-Truth::Declared Truth::declared(const std::string& user) {
-    const PersonState& person = person_of(user);
-    Declared declared = person.declared;
-    declared.sure =
-        !person.declared_doubt.open && !person.in_session_scope && person.statuses_pending == 0;
-    return declared;
-}
-
-std::optional<Truth::Sight> Truth::sight(const Rules& viewer, const Rules& subject) {
-    const auto is_doubted = [](const Rules& rules, const Rules& other) {
-        if (rules.pending > 0 || rules.hidden_doubt.open) {
-            return true;
-        }
-        const auto found = rules.block_doubts.find(other.user);
-        return found != rules.block_doubts.end() && found->second.open;
-    };
-    if (is_doubted(viewer, subject) || is_doubted(subject, viewer)) {
-        return std::nullopt;
-    }
-    // With reciprocity, who hides sees nobody.
-    const bool sees = !viewer.hidden && !subject.hidden && !viewer.blocks.contains(subject.user) &&
-                      !subject.blocks.contains(viewer.user);
-    return Sight{sees, std::max(viewer.changed, subject.changed)};
-}
-
-std::optional<Truth::Sight> Truth::public_sight(const Rules& rules) {
-    if (rules.pending > 0 || rules.hidden_doubt.open) {
-        return std::nullopt;
-    }
-    return Sight{!rules.hidden, rules.changed};
 }
 
 }  // namespace presence::sim

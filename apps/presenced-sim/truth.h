@@ -39,8 +39,12 @@ public:
     void renewed(MonoTime now, std::uint64_t server);
     /// The process is dead: the others settle what it left.
     void died(MonoTime now, std::uint64_t server);
+    /// The process was stopped until now: it takes nobody for gone who may only have been unheard.
+    void stalled(MonoTime now, std::uint64_t server, Millis lasted);
     /// The store lost its data: what only it had is gone.
     void store_lost(MonoTime now);
+    /// It lost what was written to it last.
+    void writes_lost(MonoTime now);
     /// No time until now counts against the leases of these: the store was away for all.
     void forgive(MonoTime now, const std::set<std::uint64_t>& alive);
     /// Of this user the store may say less than is true, for that long.
@@ -66,8 +70,9 @@ public:
     [[nodiscard]] std::optional<MonoTime> invisible_since(const std::string& user) const;
     /// Between which moments the user was last seen, as others may know it (rules 16 to 18).
     struct Seen {
-        MonoTime from;  ///< MonoTime{}: it may be that nothing is known.
-        MonoTime to;    ///< MonoTime{}: nothing can be known.
+        MonoTime from;     ///< MonoTime{}: it may be that nothing is known.
+        MonoTime to;       ///< MonoTime{}: nothing can be known.
+        bool sure = true;  ///< False: the user may be becoming invisible.
     };
     [[nodiscard]] Seen seen(const std::string& user) const;
     /// What was declared for good, and since when; empty: in doubt.
@@ -144,6 +149,7 @@ private:
     [[nodiscard]] static bool is_surely_invisible(const PersonState& person);
     static void sign_of_life(MonoTime now, PersonState& person, Session& session);
     /// Others know of the session only what its server told them until then.
+    void forget_ended(MonoTime now, PersonState& person);
     void forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const;
     [[nodiscard]] PersonState& person_of(const std::string& user);
     [[nodiscard]] Session* session_of(std::uint64_t connection);

@@ -13,6 +13,10 @@
 
 namespace presence::sim {
 
+inline constexpr std::int64_t kMinuteMs = 60'000;
+/// By so much a node may misjudge how far its clock is off, where the store is slow.
+inline constexpr Millis kMisjudged{1'000};
+
 /// What a client holds, in words.
 [[nodiscard]] std::string told(const Held& held);
 
