@@ -114,15 +114,15 @@ void Truth::sign_of_life(MonoTime now, PersonState& person, Session& session) {
     }
 }
 
-void Truth::forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const {
-    if (session.absent_from + kWritten < lease) {
+void Truth::forget_signs(MonoTime renewal, PersonState& person, Session& session, bool all) const {
+    if (session.absent_from + kWritten < renewal) {
         return;
     }
     // One that came so late was perhaps never written down.
-    const bool unknown = all || session.began + kWritten > lease;
-    session.seen_from = unknown ? MonoTime{} : std::min(session.seen_from, lease);
+    const bool unknown = all || session.began + kWritten > renewal;
+    session.seen_from = unknown ? MonoTime{} : std::min(session.seen_from, renewal);
     if (!is_surely_invisible(person)) {
-        person.seen_to = std::max(person.seen_to, lease);
+        person.seen_to = std::max(person.seen_to, renewal);
     }
 }
 
@@ -183,24 +183,23 @@ void Truth::renewed(MonoTime now, std::uint64_t server) {
                 if (session.server == server) {
                     session.present_until =
                         std::min(session.present_until, lease + config_.death_patience());
-                    forget_signs(lease, person, session, false);
+                    forget_signs(renewals_[server], person, session, false);
                 }
             }
         }
     }
-    lease = now;
+    lease = renewals_[server] = now;
 }
 
 void Truth::died(MonoTime now, std::uint64_t server) {
-    const auto lease = leases_.find(server);
+    const MonoTime renewal = renewals_[server];
     for (auto& [name, person] : people_) {
         look(now, person);
         const bool all =
-            lease == leases_.end() || now < store_doubt_until_ || now < person.doubt_until;
+            renewal == MonoTime{} || now < store_doubt_until_ || now < person.doubt_until;
         for (auto& [id, session] : person.sessions) {
             if (session.server == server) {
-                forget_signs(lease == leases_.end() ? MonoTime{} : lease->second, person, session,
-                             all);
+                forget_signs(renewal, person, session, all);
             }
         }
     }

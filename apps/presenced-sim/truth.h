@@ -150,7 +150,7 @@ private:
     static void sign_of_life(MonoTime now, PersonState& person, Session& session);
     /// Others know of the session only what its server told them until then.
     void forget_ended(MonoTime now, PersonState& person);
-    void forget_signs(MonoTime lease, PersonState& person, Session& session, bool all) const;
+    void forget_signs(MonoTime renewal, PersonState& person, Session& session, bool all) const;
     [[nodiscard]] PersonState& person_of(const std::string& user);
     [[nodiscard]] Session* session_of(std::uint64_t connection);
     static void take_status(MonoTime now, PersonState& person, const Asked& asked, bool done);
@@ -160,7 +160,9 @@ private:
     const CoreConfig& config_;
     std::map<std::string, PersonState> people_;
     std::map<std::uint64_t, SessionName> sessions_;  ///< By connection.
-    std::map<std::uint64_t, MonoTime> leases_;       ///< By server: the last renewal.
+    /// By server: since when the others have reason to miss it.
+    std::map<std::uint64_t, MonoTime> leases_;
+    std::map<std::uint64_t, MonoTime> renewals_;  ///< The last one.
     std::set<std::uint64_t> dead_;
     std::map<std::pair<const void*, std::uint64_t>, Asked> asked_;
     MonoTime store_doubt_until_;  ///< The store may lack what was told to it.
