@@ -72,7 +72,7 @@ void Bus::Endpoint::take(const std::string& bytes) {
 }
 
 void Bus::Endpoint::to_others(std::string bytes) {
-    if (deaf_ || !bus_.up_ || process_.dead()) {
+    if (cut_ || !bus_.up_ || process_.dead()) {
         return;
     }
     const auto shared = std::make_shared<const std::string>(std::move(bytes));
@@ -154,7 +154,7 @@ void Bus::Endpoint::ask_room(const RoomId& room) {
 }
 
 Task<Result<std::size_t>> Bus::Endpoint::ask_nodes(SurveyQuestionRef question) {
-    if (!bus_.up_ || deaf_) {
+    if (!bus_.up_ || cut_) {
         co_return Error{ErrorCode::unavailable, "the bus is away", 0, 0};
     }
     to_others(redis::encode(*question));

@@ -30,8 +30,10 @@ public:
         void set_node(NodeId node) { node_ = node; }
         /// Called on the process when it hears again.
         void set_gap_handler(std::function<void()> handler) { on_gap_ = std::move(handler); }
-        /// Hears and says nothing from now on.
+        /// Hears nothing from now on. What it says goes with its commands, and so still out.
         void lose() { deaf_ = true; }
+        /// No command of it reaches the store.
+        void set_cut(bool cut) { cut_ = cut; }
         void heal();
 
         void set_receiver(Receiver* receiver) override { receiver_ = receiver; }
@@ -64,6 +66,7 @@ public:
         std::set<RoomId> rooms_;
         NodeId node_;
         bool deaf_ = false;
+        bool cut_ = false;
         MonoTime last_arrival_;
         std::function<void()> on_gap_;
     };

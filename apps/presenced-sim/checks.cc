@@ -22,6 +22,8 @@ constexpr Millis kRulesUnderFaults{9'000};
 constexpr Millis kOnItsWay{5'000};
 /// Takeovers whose word was lost have been found out by then.
 constexpr Millis kUntangled{60'000};
+/// A server has found its way back to the store, and all have stated what they had.
+constexpr Millis kBack{15'000};
 constexpr Millis kAuditEvery{1'000};
 
 }  // namespace
@@ -53,15 +55,30 @@ void World::on_presence(const Client& client, const std::string& user, const Hel
         note(fmt::format("{} at server {} is {} {} is {}", client.user(),
                          client.connection() >> 32U, update ? "told" : "shown", user, told(held)));
     }
-    // Rule 14 and RULINGS 7: to one viewer no version goes back while there is sight.
     Told& before = told_[{&client, user}];
-    if (held.version > 0 && held.version < before.version) {
-        fail(fmt::format("{} was told version {} of {} after {} (rule 14)", client.user(),
-                         held.version, user, before.version));
-    }
-    before.version = std::max(before.version, held.version);
+    check_version(client, user, held, before);
     check_seen(client, user, held, before);
     check_early(client, user, held);
+}
+
+/// Rule 14 and RULINGS 7: to one viewer no version goes back while there is sight. A server that
+/// the store does not answer cannot know what another one has told meanwhile.
+void World::check_version(const Client& client, const std::string& user, const Held& held,
+                          Told& before) {
+    if (before.connection != client.connection()) {
+        before.connection = client.connection();
+        before.on_connection = 0;
+    }
+    const Server& server = *servers_[(client.connection() >> 32U) - 1];
+    const bool apart = !server.link.reaches_store() || stores_back_at_ + kBack > now() ||
+                       server.link.back_at() + kBack > now();
+    const std::uint64_t highest = apart ? before.on_connection : before.version;
+    if (held.version > 0 && held.version < highest) {
+        fail(fmt::format("{} was told version {} of {} after {} (rule 14)", client.user(),
+                         held.version, user, highest));
+    }
+    before.on_connection = std::max(before.on_connection, held.version);
+    before.version = std::max(before.version, held.version);
 }
 
 /// Last seen as it is shown: only of who is offline, never beyond the newest sign of life that
@@ -76,7 +93,7 @@ void World::check_seen(const Client& client, const std::string& user, const Held
         fail(fmt::format("{} was told when {} was last seen, who is {} (rule 17)", client.user(),
                          user, told(held)));
     }
-    const Truth::Seen truth = truth_.seen(user);
+    const Truth::Seen truth = truth_.seen(now(), user);
     const std::int64_t newest_ms = to_wall(truth.to + kMisjudged).ms();
     if (user != client.user() && truth.sure && at_ms > newest_ms) {
         fail(fmt::format("{} was told that {} is {}, {} ms after what may be known (rules 17, 18)",

@@ -277,6 +277,8 @@ void Client::on_end(std::uint64_t connection, std::uint16_t code) {
     forget_connection();
     if (code == 4409 || code == 4403) {
         wants_ = false;
+        rooms_.clear();
+        leaving_.clear();
     }
     if (code == 4409 || code == 4403 || code == 1000) {
         resume_.clear();

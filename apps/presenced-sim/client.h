@@ -77,6 +77,7 @@ public:
         Doors& doors;
         ClientWatcher& watcher;
         Millis interval;
+        std::uint32_t number = 0;  ///< Among all devices of the story.
         std::string user;
         std::uint64_t seed;
     };
@@ -98,9 +99,14 @@ public:
     void leave_room(const std::string& room);
     void signal(const std::string& room);
     /// Goes on with the session of that other tab, whose storage it has a copy of.
-    void take_copy(const Client& other) { resume_ = other.resume_; }
+    void take_copy(const Client& other) {
+        resume_ = other.resume_;
+        rooms_ = other.rooms_;
+        leaving_ = other.leaving_;
+    }
 
     // -- Facts -----------------------------------------------------------------------------------
+    [[nodiscard]] std::uint32_t number() const { return parts_.number; }
     [[nodiscard]] const std::string& user() const { return parts_.user; }
     [[nodiscard]] bool is_open() const { return stage_ == Stage::open; }
     [[nodiscard]] bool wants() const { return wants_; }
@@ -125,7 +131,7 @@ public:
     }
     /// It may be in the room by now, or yet.
     [[nodiscard]] bool may_be_in(const std::string& room) const {
-        return rooms_.contains(room) || leaving_.contains(room);
+        return !is_away() && (rooms_.contains(room) || leaving_.contains(room));
     }
     /// It is in the room, as far as it has been told.
     [[nodiscard]] bool is_in(const std::string& room) const { return rooms_held_.contains(room); }

@@ -148,9 +148,12 @@ void World::cut_off(const Event& event, Place& place) {
         return;
     }
     server->link.set_cut(true);
+    server->endpoint.set_cut(true);
     lose_bus(*server, event.lasts + Millis{500});
-    for_a_while(event.lasts, config_.death_patience() + Millis{4'000},
-                [server] { server->link.set_cut(false); });
+    for_a_while(event.lasts, config_.death_patience() + Millis{4'000}, [server] {
+        server->link.set_cut(false);
+        server->endpoint.set_cut(false);
+    });
 }
 
 void World::store_slow(const Event& event, Place&) {

@@ -40,7 +40,7 @@ int play_one(std::uint64_t seed, const sim::StoryOptions& options, bool trace, i
     }
     std::printf("as it was: %s\n", outcome.failure.c_str());
     if (tries > 0) {
-        story = sim::shorten(story, tries);
+        story = sim::shorten(story, outcome.failure, tries);
     }
     sim::print_failure(story, sim::play_apart(story));
     return 1;

@@ -64,6 +64,9 @@ void Network::say(std::uint64_t connection, std::string text) {
             return;
         }
         side_.on_frame(connection);
+        if (text.starts_with(R"({"type":"bye")")) {
+            side_.on_bye(connection);
+        }
         gateway_->on_sign_of_life(open->tag, net::LifeKind::text);
         deliver(connection, text);
     });

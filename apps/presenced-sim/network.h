@@ -33,6 +33,8 @@ public:
     virtual ~ServerSide() = default;
     virtual void on_welcome(std::uint64_t connection, std::string_view text) = 0;
     virtual void on_frame(std::uint64_t connection) = 0;
+    /// Its client signs out: from now on the session may be over.
+    virtual void on_bye(std::uint64_t connection) = 0;
     /// The server lost the connection, or closed it with `code`.
     virtual void on_server_end(std::uint64_t connection, std::uint16_t code,
                                std::string_view word) = 0;

@@ -95,7 +95,7 @@ void World::check_last_seen() {
             testing::run_until_complete(store.load(std::move(one)));
         const ProfileRef& profile = loaded->front();
         const std::optional<WallTime> seen = profile ? profile->last_seen : std::nullopt;
-        const Truth::Seen truth = truth_.seen(user);
+        const Truth::Seen truth = truth_.seen(now(), user);
         if (!seen && truth.from != MonoTime{}) {
             fail(fmt::format("nobody knows when {} was last seen (rule 16)", user));
         } else if (seen && truth.sure &&

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -82,6 +83,13 @@ Outcome read_outcome(int pipe_end, int status) {
     return outcome;
 }
 
+/// Which rules it names: a shorter story may fail in another way, which is another story.
+std::string_view kind_of(std::string_view failure) {
+    const std::size_t at = failure.rfind("(rule");
+    return at == std::string_view::npos ? failure.substr(0, failure.find('\n'))
+                                        : failure.substr(at, failure.find(')', at) - at);
+}
+
 }  // namespace
 
 Outcome play_apart(const Story& story) {
@@ -93,11 +101,13 @@ Outcome play_apart(const Story& story) {
     return read_outcome(pipe_end, status);
 }
 
-Story shorten(const Story& story, int tries) {
+Story shorten(const Story& story, const std::string& failure, int tries) {
     Story best = story;
-    const auto still_fails = [&tries](const Story& shorter) {
+    const std::string_view kind = kind_of(failure);
+    const auto still_fails = [&](const Story& shorter) {
         --tries;
-        return !play_apart(shorter).failure.empty();
+        const Outcome outcome = play_apart(shorter);
+        return !outcome.failure.empty() && kind_of(outcome.failure) == kind;
     };
     for (std::size_t piece = std::max<std::size_t>(best.events.size() / 2, 1);;) {
         bool shorter_found = false;
@@ -171,8 +181,9 @@ SweepResult sweep(const Sweep& sweep) {
             continue;
         }
         ++result.failed;
-        const Story shortest =
-            sweep.shorten_tries > 0 ? shorten(one.story, sweep.shorten_tries) : one.story;
+        const Story shortest = sweep.shorten_tries > 0
+                                   ? shorten(one.story, outcome.failure, sweep.shorten_tries)
+                                   : one.story;
         const Outcome again = play_apart(shortest);
         print_failure(shortest, again.failure.empty() ? outcome : again);
     }

@@ -19,9 +19,9 @@ struct Outcome {
 /// Plays a story in a process of its own, so that a broken assertion is a failure like any other.
 [[nodiscard]] Outcome play_apart(const Story& story);
 
-/// The shortest story found that still fails: events are left out, in ever smaller pieces, while it
-/// does. Plays at most `tries` stories.
-[[nodiscard]] Story shorten(const Story& story, int tries);
+/// The shortest story found that still fails in the same way: events are left out, in ever smaller
+/// pieces, while it does. Plays at most `tries` stories.
+[[nodiscard]] Story shorten(const Story& story, const std::string& failure, int tries);
 
 struct Sweep {
     std::uint64_t first = 1;

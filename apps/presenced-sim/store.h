@@ -62,7 +62,12 @@ public:
 
     [[nodiscard]] Stores& stores() { return stores_; }
     [[nodiscard]] ProcessScheduler& process() { return process_; }
-    void set_cut(bool cut) { cut_ = cut; }
+    void set_cut(bool cut) {
+        cut_ = cut;
+        back_at_ = stores_.clock.now();
+    }
+    /// When it was last cut off, or no more.
+    [[nodiscard]] MonoTime back_at() const { return back_at_; }
     [[nodiscard]] bool is_cut() const { return cut_; }
     [[nodiscard]] bool reaches_store() const { return !cut_ && stores_.store_up; }
 
@@ -113,6 +118,7 @@ private:
     Stores& stores_;
     ProcessScheduler& process_;
     bool cut_ = false;
+    MonoTime back_at_;
     MonoTime there_;
     MonoTime back_;
 };

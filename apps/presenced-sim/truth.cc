@@ -151,6 +151,15 @@ void Truth::frame(MonoTime now, std::uint64_t connection) {
     }
 }
 
+void Truth::signs_out(MonoTime now, std::uint64_t connection) {
+    if (Session* const session = session_of(connection)) {
+        PersonState& person = person_of(sessions_[connection].first);
+        look(now, person);
+        session->present_until = now;
+        look(now, person);
+    }
+}
+
 std::optional<MonoTime> Truth::last_frame(std::uint64_t connection) {
     const Session* const session = session_of(connection);
     return session != nullptr ? std::optional(session->last_frame) : std::nullopt;
@@ -276,7 +285,7 @@ Truth::Person Truth::person(MonoTime now, const std::string& user) {
     return person;
 }
 
-Truth::Seen Truth::seen(const std::string& user) const {
+Truth::Seen Truth::seen(MonoTime now, const std::string& user) const {
     const auto found = people_.find(user);
     if (found == people_.end()) {
         return {};
@@ -286,6 +295,13 @@ Truth::Seen Truth::seen(const std::string& user) const {
               !person.declared_doubt.open && person.statuses_pending == 0};
     for (const auto& [id, session] : person.sessions) {
         seen.from = std::max(seen.from, session.seen_from);
+        // The others may have taken its server for dead, if only because it sleeps.
+        const auto renewal = renewals_.find(session.server);
+        if (renewal != renewals_.end() && session.absent_from > renewal->second &&
+            now - renewal->second > config_.cluster.lease - Millis{1'000} &&
+            !is_surely_invisible(person)) {
+            seen.to = std::max(seen.to, renewal->second);
+        }
     }
     return seen;
 }

@@ -26,6 +26,8 @@ public:
     void welcomed(MonoTime now, const std::string& user, const std::string& session,
                   std::uint64_t connection, std::uint64_t server);
     void frame(MonoTime now, std::uint64_t connection);
+    /// From now on the session may be over; it surely is when its connection is.
+    void signs_out(MonoTime now, std::uint64_t connection);
     /// The server's end of the connection is over. `code`: with which it closed; 0: it was lost.
     void ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bool silence);
     using SessionName = std::pair<std::string, std::string>;  ///< User and session.
@@ -74,7 +76,7 @@ public:
         MonoTime to;       ///< MonoTime{}: nothing can be known.
         bool sure = true;  ///< False: the user may be becoming invisible.
     };
-    [[nodiscard]] Seen seen(const std::string& user) const;
+    [[nodiscard]] Seen seen(MonoTime now, const std::string& user) const;
     /// What was declared for good, and since when; empty: in doubt.
     struct Declared {
         std::string status = "auto";

@@ -75,8 +75,8 @@ std::string play_story(const Story& story, World::Figures& figures) {
 
 void World::on_bytes(const Client& client, std::string_view text) {
     if (bytes_ != nullptr && client.user() != user_name(0)) {
-        *bytes_ += fmt::format("{:.3f} s: {} at connection {}: {}\n", seconds_of(now()),
-                               client.user(), client.connection(), without_secrets(text));
+        *bytes_ += fmt::format("{:.3f} s: {} on device {}: {}\n", seconds_of(now()), client.user(),
+                               client.number(), without_secrets(text));
     }
 }
 

@@ -43,7 +43,7 @@ World::World(const Story& story)
         const Millis interval =
             config_.heartbeat.interval * static_cast<int>(990 + random.below(20)) / 1000;
         clients_.push_back(
-            std::make_unique<Client>(Client::Parts{scheduler_, clock_, *this, *this, interval,
+            std::make_unique<Client>(Client::Parts{scheduler_, clock_, *this, *this, interval, i,
                                                    user_name(i % story.users), random.next()}));
     }
 }
@@ -243,6 +243,10 @@ void World::on_welcome(std::uint64_t connection, std::string_view text) {
 
 void World::on_frame(std::uint64_t connection) {
     truth_.frame(now(), connection);
+}
+
+void World::on_bye(std::uint64_t connection) {
+    truth_.signs_out(now(), connection);
 }
 
 void World::on_server_end(std::uint64_t connection, std::uint16_t code, std::string_view word) {

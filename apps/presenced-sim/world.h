@@ -58,6 +58,8 @@ private:
     /// The highest of what one device was told of one user.
     struct Told {
         std::uint64_t version = 0;
+        std::uint64_t on_connection = 0;  ///< Likewise, on `connection` alone.
+        std::uint64_t connection = 0;
         std::int64_t seen_at_ms = 0;
     };
 
@@ -123,6 +125,8 @@ private:
     void audit_present(const Client& client, const UserFacts& user, const Held& held);
     /// Its server lives and holds the connection.
     [[nodiscard]] bool is_served(const Client& client) const;
+    void check_version(const Client& client, const std::string& user, const Held& held,
+                       Told& before);
     void check_seen(const Client& client, const std::string& user, const Held& held, Told& before);
     void check_early(const Client& client, const std::string& user, const Held& held);
     struct Allowed {
@@ -150,6 +154,7 @@ private:
     // ServerSide
     void on_welcome(std::uint64_t connection, std::string_view text) override;
     void on_frame(std::uint64_t connection) override;
+    void on_bye(std::uint64_t connection) override;
     void on_server_end(std::uint64_t connection, std::uint16_t code,
                        std::string_view word) override;
     // ClientWatcher
