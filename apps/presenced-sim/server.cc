@@ -129,6 +129,10 @@ std::string Server::leftovers() {
     look("open sockets", network.count());
     look("sessions", shard.service.session_count());
     look("users", shard.service.user_count());
+    for (const HeldUser& held : shard.service.users_here()) {
+        lines += fmt::format("server {}: {}{}\n", serial, held.user.text,
+                             held.unsure ? ", of whom the store may not know all" : "");
+    }
     look("watches", shard.watches.index().edge_count());
     look("ends of presences that wait", shard.last_seen.queued());
     look("ends in the spool", spool.waiting());
