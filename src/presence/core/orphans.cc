@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 namespace presence {
 
@@ -114,7 +115,8 @@ Detached PresenceService::rejoin(SlotId local_id, Session session) {
 }
 
 void PresenceService::renamed(MonoTime last_vouched) {
-    users_.for_each([&](SlotId, User& user) {
+    std::vector<SlotId> without_sessions;
+    users_.for_each([&](SlotId slot, User& user) {
         for (const SlotId local_id : user.sessions) {
             const LocalSession& local = sessions_.at(local_id);
             if (local.orphaned || local.ending || !user.record) {
@@ -127,7 +129,14 @@ void PresenceService::renamed(MonoTime last_vouched) {
         }
         // What was thought while nobody listened is void: the others have settled it.
         user.loaded = user.ahead = user.untold = false;
+        if (user.sessions.empty()) {
+            without_sessions.push_back(slot);
+        }
     });
+    // Who was held for what the store did not know is held for nothing now.
+    for (const SlotId slot : without_sessions) {
+        close_if_idle(slot);
+    }
 }
 
 }  // namespace presence

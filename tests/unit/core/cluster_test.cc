@@ -278,6 +278,21 @@ TEST(Cluster, ANodeThatWakesWhileTheStoreIsSlowHarmsNobodyEither) {
     EXPECT_EQ(cluster.record("cid")->sessions.front().node, cluster.node(1).member.self());
 }
 
+TEST(Cluster, WhoLeavesANodeThatDoesNotKnowOfItsDeathYetIsForgottenThere) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.pause(cluster.node(0));
+    cluster.run(40s);
+    cluster.sessions.faults().set_delay(3s);
+    cluster.go_on(cluster.node(0));
+    cluster.bye(ann);
+    cluster.run(10s);
+    cluster.sessions.faults().set_delay(0ms);
+    cluster.run(60s);
+    EXPECT_EQ(cluster.node(0).member.counters().renamed, 1U);
+    EXPECT_EQ(cluster.node(0).shard.service.user_count(), 0U);
+}
+
 // --- The store is away ---------------------------------------------------------------------------
 
 TEST(Cluster, WhileTheStoreIsAwayOwnUsersStayRightAndAllAgreeAfterwards) {
