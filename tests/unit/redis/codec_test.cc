@@ -158,6 +158,32 @@ TEST(RedisCodec, AnyBytesAreReadOrRefused) {
     }
 }
 
+TEST(RedisCodec, AListThatSaysMoreThanThereIsIsNotMadeUp) {
+    ByteWriter many;
+    many.number(std::uint64_t{1} << 60U);
+    const std::string count = std::move(many).take();
+    SessionStays stays;
+    stays.user = UserId("u");
+    SurveyAnswer answer;
+    for (std::string bytes : {encode(RoomStatement{}), encode(stays), encode(answer)}) {
+        EXPECT_FALSE(std::holds_alternative<Unreadable>(decode_message(bytes)));
+        bytes.pop_back();  // The list that comes last, which is empty.
+        EXPECT_TRUE(std::holds_alternative<Unreadable>(decode_message(bytes + count)));
+        EXPECT_TRUE(std::holds_alternative<Unreadable>(decode_message(bytes + count + "more")));
+    }
+}
+
+TEST(RedisCodec, TimesAndVersionsThatAreFarApartComeBack) {
+    UserRecord record = full_record();
+    record.presence.own.since = WallTime::from_ms(std::numeric_limits<std::int64_t>::min());
+    record.last_sign = WallTime::from_ms(std::numeric_limits<std::int64_t>::max());
+    record.presence.shown_version = Version{0};
+    record.presence.own_version = Version{std::numeric_limits<std::uint64_t>::max()};
+    const Result<UserRecordRef> read = decode_record(encode(record));
+    ASSERT_TRUE(read);
+    expect_same(record, **read);
+}
+
 TEST(RedisCodec, WhatANewerReleaseAddedAtAnEndIsPassedOver) {
     std::string bytes = encode(full_record());
     bytes += "something new";

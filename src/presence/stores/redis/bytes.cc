@@ -59,6 +59,15 @@ std::uint64_t ByteReader::number() {
     return 0;
 }
 
+std::uint64_t ByteReader::count() {
+    const std::uint64_t entries = number();
+    if (entries > rest_.size()) {
+        broken_ = true;
+        return 0;
+    }
+    return entries;
+}
+
 std::int64_t ByteReader::signed_number() {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits & 1U) != 0 ? ~(bits >> 1U) : bits >> 1U);

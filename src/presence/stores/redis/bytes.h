@@ -50,6 +50,9 @@ public:
     [[nodiscard]] std::string_view raw(std::size_t size);
     [[nodiscard]] WallTime time() { return WallTime::from_ms(signed_number()); }
     [[nodiscard]] std::optional<WallTime> maybe_time();
+    /// How many entries of a list follow. Each has a byte at least, so more of them than there are
+    /// bytes is broken, and read as none: nobody makes us hold what was not sent.
+    [[nodiscard]] std::uint64_t count();
     /// A reader of the next frame alone.
     [[nodiscard]] ByteReader frame() { return ByteReader(text()); }
     /// An enumerator of `Enum` below `end`; else broken.

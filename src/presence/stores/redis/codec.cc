@@ -25,7 +25,9 @@ constexpr unsigned kBeats = 32;
 
 /// Times are told from one of the record's, which most of them are near to.
 void put_from(ByteWriter& out, WallTime base, WallTime time) {
-    out.signed_number(time.ms() - base.ms());
+    // Modulo 2^64, as a damaged record may have brought times that are far apart.
+    out.signed_number(static_cast<std::int64_t>(static_cast<std::uint64_t>(time.ms()) -
+                                                static_cast<std::uint64_t>(base.ms())));
 }
 
 WallTime time_from(ByteReader& in, WallTime base) {
@@ -128,7 +130,7 @@ Session session_from(ByteReader& outer, const std::vector<NodeId>& nodes, WallTi
 
 /// Nothing follows where there is none.
 BarredDevicesRef barred_from(ByteReader& in, WallTime base) {
-    const std::uint64_t count = in.at_end() ? 0 : in.number();
+    const std::uint64_t count = in.at_end() ? 0 : in.count();
     if (count > kMostSessions) {
         in.mark_broken();
     }
@@ -227,7 +229,7 @@ Result<UserRecordRef> decode_record(std::string_view bytes) {
     record->presence = presence_from(in);
     const WallTime base = record->presence.own.since;
     const bool cut = in.at_end();
-    const std::uint64_t sessions = in.number();
+    const std::uint64_t sessions = in.count();
     if (cut || sessions > kMostSessions) {
         in.mark_broken();
     }

@@ -78,8 +78,8 @@ void put(ByteWriter& out, const Presence& presence) {
             put(in, presence.shown);
         }
         in.number(presence.own_version.value);
-        in.signed_number(static_cast<std::int64_t>(presence.shown_version.value) -
-                         static_cast<std::int64_t>(presence.own_version.value));
+        in.signed_number(
+            static_cast<std::int64_t>(presence.shown_version.value - presence.own_version.value));
         if (presence.last_seen) {
             in.time(*presence.last_seen);
         }

@@ -21,7 +21,7 @@ void put_numbers(ByteWriter& out, std::span<const std::size_t> numbers) {
 }
 
 void numbers_from(ByteReader& in, std::span<std::size_t> numbers) {
-    const std::uint64_t count = in.number();
+    const std::uint64_t count = in.count();
     for (std::uint64_t i = 0; i < count && !in.broken(); ++i) {
         const std::uint64_t number = in.number();
         if (i < numbers.size()) {
@@ -54,7 +54,7 @@ RoomFacts facts_from(ByteReader& outer) {
     facts.large = in.byte() != 0;
     facts.exact = in.byte() != 0;
     facts.more = in.byte() != 0;
-    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
         facts.page.push_back(member_from(in));
     }
     if (in.broken()) {
@@ -142,7 +142,7 @@ SurveyAnswerRef answer_from(ByteReader& in) {
     std::size_t connections[3]{};
     numbers_from(in, connections);
     answer->connections = {connections[0], connections[1], connections[2]};
-    for (std::uint64_t left = in.number(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
         answer->rooms.push_back(facts_from(in));
     }
     return answer;
