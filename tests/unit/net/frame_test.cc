@@ -1,7 +1,10 @@
 #include "presence/net/frame.h"
 
+#include "presence/net/partial_utf8.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -134,6 +137,9 @@ std::vector<Wrong> wrong_frames() {
         {"cut character", text_frame("\xE2\x82"), 1007},
         {"bad byte behind eight good ones", text_frame("abcdefgh\xFFijklmnop"), 1007},
         {"fragments not UTF-8", text_frame("a", false) + more_frame("\xFF"), 1007},
+        {"first fragment not UTF-8", text_frame("a\xFF", false), 1007},
+        {"character that cannot be finished",
+         text_frame("a\xF4", false) + more_frame("\x90", false), 1007},
     };
     for (const int opcode : {3, 4, 5, 6, 7, 11, 12, 13, 14, 15}) {
         all.push_back(
@@ -174,6 +180,27 @@ TEST(Frame, AMessageOverTheLimitIsKnownByItsHeaderAlone) {
 
     const std::string huge = "\x81\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\1\2\3\4"s;
     EXPECT_EQ(read_all(huge, limits), (std::vector<Seen>{{Kind::error, 1009, ""}}));
+}
+
+TEST(Frame, ATextThatMayBecomeValidIsOneThatSomeEndMakesValid) {
+    // The continuations at which RFC 3629 draws its lines.
+    const std::vector<std::string> continuations{"\x80", "\x8F", "\x90", "\x9F", "\xA0", "\xBF"};
+    std::vector<std::string> ends{""};
+    for (std::size_t from = 0; ends.size() < 1 + 6 + 36 + 216; ++from) {
+        for (const std::string& more : continuations) {
+            ends.push_back(ends[from] + more);
+        }
+    }
+    for (int i = 0; i <= 0xFFFF; ++i) {
+        const std::string text{static_cast<char>(i >> 8), static_cast<char>(i & 0xFF)};
+        const bool expected = std::ranges::any_of(
+            ends, [&](const std::string& end) { return is_valid_utf8(text + end); });
+        ASSERT_EQ(may_become_valid_utf8(text), expected) << std::hex << i;
+        // Cut into two fragments it is the same: the second is judged from the last character on.
+        const bool whole = may_become_valid_utf8(text.substr(0, 1)) &&
+                           may_become_valid_utf8(text.substr(last_character_at(text.substr(0, 1))));
+        ASSERT_EQ(whole, expected) << std::hex << i;
+    }
 }
 
 TEST(Frame, TheSumOfFragmentsIsLimited) {

@@ -274,6 +274,28 @@ TEST_F(ServerHttpQuick, ASlowHeadIsGivenUpHoweverItDripples) {
     EXPECT_LT(clock_.now() - start, 1500ms);
 }
 
+TEST_F(ServerHttp, WhoseCredentialsAreRefusedAgainAndAgainIsClosed) {
+    handler_.on_request_do = [&](ConnectionId id, HttpRequest& request) {
+        HttpResponse response;
+        response.status = request.path() == "/known" ? 200 : 401;
+        server_.respond(id, std::move(response));
+    };
+    Peer guesser(port());
+    Peer known(port());
+    for (int i = 0; i < 30; ++i) {
+        guesser.send_some(get("/guess"));
+        known.send(get("/known"));
+    }
+    pump_until_closed(guesser);
+    EXPECT_EQ(guesser.count("HTTP/1.1 401"), 10U);
+    EXPECT_EQ(guesser.count("Connection: close"), 1U);
+    pump_until([&] {
+        known.poll();
+        return known.count("HTTP/1.1 200") == 30;
+    });
+    EXPECT_FALSE(known.closed);
+}
+
 TEST_F(ServerHttpQuick, ASlowBodyIsGivenUp) {
     Peer peer(port());
     peer.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");

@@ -234,6 +234,30 @@ TEST_F(ServerTls, AConnectionMovesToAnotherServerWithItsTls) {
     pump_until_got(peer, "answer");
 }
 
+TEST_F(ServerTls, AHandshakeThatNeverEndsIsGivenUp) {
+    NetLimits limits;
+    limits.http_head_timeout = 150ms;
+    server_.set_limits(limits);
+    Peer silent(tls_listener_->port());
+    Peer dripping(tls_listener_->port());
+    const std::string hello =
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"s + std::string(300, 'x');
+    std::size_t at = 0;
+    MonoTime next = clock_.now();
+    pump_until([&] {
+        if (clock_.now() >= next && at < hello.size()) {
+            dripping.send_some(hello.substr(at++, 1));
+            next = next + 10ms;
+        }
+        silent.poll();
+        dripping.poll();
+        return silent.closed && dripping.closed;
+    });
+    EXPECT_GT(at, 5U);
+    EXPECT_LT(at, 100U);
+    EXPECT_EQ(server_.connection_count(), 0U);
+}
+
 TEST(TlsContext, SaysWhatIsWrongWithItsFiles) {
     const Certificate one("one");
     const Certificate two("two");
