@@ -261,6 +261,7 @@ TEST(Reconsidering, AHiddenLastSeenOfOneWhoIsOnlineIsNotTold) {
     const Client bob = world.connect("bob");
     const Client ann = world.connect("ann");
     world.set_last_seen_rule("ann", Audience::everyone);
+    world.set_last_seen_rule("bob", Audience::everyone);  // Reciprocity.
     world.run(3s);
     world.watch(bob, {"ann"});
     world.set_last_seen_rule("ann", Audience::nobody);
@@ -276,6 +277,7 @@ TEST(Reconsidering, AHiddenLastSeenTakesTheTimeOfAStatusWithIt) {
     const Client bob = world.connect("bob");
     const Client ann = world.connect("ann");
     world.set_last_seen_rule("ann", Audience::everyone);
+    world.set_last_seen_rule("bob", Audience::everyone);  // Reciprocity.
     ASSERT_TRUE(world.declare_on(ann, DeclaredStatus::busy));
     world.run(3s);
     world.watch(bob, {"ann"});
