@@ -16,18 +16,27 @@ export class RedisProxy {
 
   take(client, port) {
     const server = net.connect({ port, host: '127.0.0.1', noDelay: true });
-    const one = { client, server, listens: false, swallows: false, deaf: false, held: '' };
+    const one = { client, server, listens: false, swallows: false, deaf: false, hears: new Set(), asked: '', held: '' };
     this.connections.add(one);
     client.setNoDelay(true);
     client.on('data', (data) => {
-      const subscribes = data.includes('SSUBSCRIBE');
-      one.listens ||= subscribes;
-      if (subscribes) one.deaf = false;
+      one.listens ||= data.includes('SSUBSCRIBE');
+      if (one.deaf) this.note(one, data);
       if (!one.swallows) server.write(data);
     });
     server.on('data', (data) => { if (!one.swallows) this.answer(one, data); });
     const end = () => { this.connections.delete(one); client.destroy(); server.destroy(); };
     for (const socket of [client, server]) socket.on('close', end).on('error', end);
+  }
+
+  /** Which channels are subscribed to anew. */
+  note(one, data) {
+    one.asked += data.toString('latin1');
+    for (let read = readValue(one.asked); read; read = readValue(one.asked)) {
+      const [words, rest] = read;
+      one.asked = rest;
+      if (words?.[0] === 'SSUBSCRIBE') for (const channel of words.slice(1)) one.hears.add(channel);
+    }
   }
 
   answer(one, data) {
@@ -37,15 +46,15 @@ export class RedisProxy {
       const [value, rest] = read;
       const bytes = one.held.slice(0, one.held.length - rest.length);
       one.held = rest;
-      if (!(one.deaf && value?.[0] === 'smessage')) one.client.write(Buffer.from(bytes, 'latin1'));
+      if (!(one.deaf && value?.[0] === 'smessage' && !one.hears.has(value[1]))) one.client.write(Buffer.from(bytes, 'latin1'));
     }
   }
 
   /** Connections that listen now stay open, and nothing comes through them any more. */
   swallow() { return this.change((one) => { one.swallows = true; }); }
 
-  /** They answer, but bring no messages until somebody subscribes on them again. */
-  deafen() { return this.change((one) => { one.deaf = true; }); }
+  /** They answer, but bring no messages of a channel until somebody subscribes to it again. */
+  deafen() { return this.change((one) => { one.deaf = true; one.hears.clear(); }); }
 
   change(how) {
     const listening = [...this.connections].filter((one) => one.listens);

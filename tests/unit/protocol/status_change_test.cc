@@ -78,7 +78,7 @@ TEST(StatusChange, ExpiryIsKeptAsGiven) {
     EXPECT_EQ(accepted(R"("status":"dnd","expiresInMs":1)").expiry, Expiry(Millis{1}));
     EXPECT_EQ(accepted(R"("status":"dnd","expiresAt":9007199254740991)").expiry,
               Expiry(WallTime::from_ms(9'007'199'254'740'991)));
-    EXPECT_EQ(accepted(R"("status":"auto","expiresInMs":1)").expiry, Expiry());
+    EXPECT_EQ(accepted(R"("status":"auto","expiresInMs":1)").expiry, Expiry(Millis{1}));
     EXPECT_EQ(accepted(R"("customStatus":{"text":"x","expiresInMs":7})").custom.expiry,
               Expiry(Millis{7}));
     EXPECT_THAT(refused(R"("status":"dnd","expiresInMs":0)"), HasSubstr("from 1 to"));
@@ -88,6 +88,15 @@ TEST(StatusChange, ExpiryIsKeptAsGiven) {
               "expiresAt: may not stand beside expiresInMs");
     EXPECT_EQ(refused(R"("customStatus":{"text":"x","expiresAt":1,"expiresInMs":1})"),
               "customStatus.expiresAt: may not stand beside expiresInMs");
+}
+
+TEST(StatusChange, AnEndOfAutoIsCheckedAndMeansNothing) {
+    const WallTime now = WallTime::from_ms(1000);
+    const auto resolved = resolve(accepted(R"("status":"auto","expiresAt":1001)"), now);
+    ASSERT_TRUE(resolved.has_value());
+    EXPECT_EQ(resolved->status_until, std::nullopt);
+    EXPECT_EQ(resolve(accepted(R"("status":"auto","expiresAt":1000)"), now).error().message,
+              "expiresAt: is not in the future");
 }
 
 TEST(StatusChange, CustomStatusIsSetTakenAwayOrKept) {
