@@ -59,8 +59,10 @@ async function play(server, { send, expect, closes = false }, delivery) {
       await peer.write(text(beat(after)));
       expected.push(`heartbeatAck ${after}`);
     }
-    await peer.until(() => peer.record.at(-1) === expected.at(-1));
-    assert.deepEqual(peer.record, expected);
+    await peer.until(() => peer.record.at(-1) === expected.at(-1) || (ends && peer.ended));
+    // What was still on its way to a server that has closed makes the kernel reset the connection.
+    const got = peer.record.map((line) => (line === 'reset' ? 'end' : line));
+    assert.deepEqual(got, expected);
   } finally {
     peer.destroy();
   }
