@@ -65,6 +65,7 @@ install() {
         if ! is_fresh "$folder"; then
             echo "node: npm ci in $folder" >&2
             (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error </dev/null >&2)
+            mkdir -p "$folder/node_modules"  # npm makes none where nothing is needed.
             touch "$folder/node_modules/.package-lock.json"
         fi
     done
