@@ -42,13 +42,7 @@ public:
         : people_(from, name + "p"), watcher_(to, name + "w") {
         people_.grow_to(kPeopleEach);
         watcher_.grow_to(1);
-        bool watches = false;
-        watcher_.on_message([&watches](std::size_t, std::string_view message) {
-            watches = watches || message.find(R"("type":"snapshot")") != std::string_view::npos;
-        });
-        watcher_.send_text(0, fmt::format(R"({{"type":"watch","users":[{}]}})",
-                                          people_.user_list(0, kPeopleEach)));
-        watcher_.poll_until([&] { return watches; }, "the snapshot");
+        watcher_.watch(0, people_.user_list(0, kPeopleEach));
         watcher_.on_message([this](std::size_t, std::string_view message) {
             heard_ = heard_ || message.find(awaited_) != std::string_view::npos;
         });

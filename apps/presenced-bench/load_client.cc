@@ -30,6 +30,16 @@ void LoadClient::send_text(std::size_t connection, std::string_view message) {
     send(connection, client_frame(Opcode::text, message));
 }
 
+void LoadClient::watch(std::size_t connection, const std::string& users) {
+    bool watches = false;
+    on_message([&watches](std::size_t, std::string_view message) {
+        watches = watches || message.find(R"("type":"snapshot")") != std::string_view::npos;
+    });
+    send_text(connection, fmt::format(R"({{"type":"watch","users":[{}]}})", users));
+    poll_until([&] { return watches; }, "the snapshot");
+    on_message({});
+}
+
 void LoadClient::begin(std::size_t connection) {
     upgraded_.resize(std::max(upgraded_.size(), connection + 1));
     upgraded_[connection] = false;

@@ -19,6 +19,10 @@ public:
         hello_fields_ = std::move(fields);
     }
 
+    /// Watches the users of a user_list() and waits for the snapshot. Whoever listened to messages
+    /// does so no more.
+    void watch(std::size_t connection, const std::string& users);
+
     /// Sends one text message.
     void send_text(std::size_t connection, std::string_view message);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -101,24 +102,13 @@ private:
                                                          fmt::format("w{}-", watchers_.size())));
         LoadClient& watcher = *watchers_.back();
         watcher.grow_to(1);
-        bool watches = false;
-        watcher.on_message([&watches](std::size_t, std::string_view message) {
-            watches = watches || message.find(R"("type":"snapshot")") != std::string_view::npos;
-        });
-        watcher.send_text(
-            0, fmt::format(R"({{"type":"watch","users":[{}]}})", people_->user_list(first, count)));
-        watcher.poll_until([&] { return watches; }, "the snapshot");
+        watcher.watch(0, people_->user_list(first, count));
         watcher.on_message([this](std::size_t, std::string_view message) {
-            constexpr std::string_view kUser = R"("userId":")";
-            for (std::size_t at = message.find(kUser); at != std::string_view::npos;
-                 at = message.find(kUser, at)) {
-                at += kUser.size();
-                const std::string_view rest = message.substr(at);
-                const std::size_t end = rest.find('"');
-                if (rest.substr(end).starts_with(R"(","status":"offline")")) {
-                    ++offline_[std::string(rest.substr(0, end))];
+            for_each_status(message, [this](std::string_view user, std::string_view status) {
+                if (status == "offline") {
+                    offline_.emplace(user);
                 }
-            }
+            });
         });
     }
 
@@ -128,7 +118,7 @@ private:
     std::unique_ptr<LoadClient> people_;
     std::vector<std::unique_ptr<LoadClient>> watchers_;
     std::vector<std::string> resume_;
-    std::map<std::string, std::size_t> offline_;  ///< Who was told to be, and how often.
+    std::set<std::string> offline_;  ///< Who was told to be.
 };
 
 }  // namespace

@@ -70,39 +70,29 @@ public:
 
 private:
     void watch() {
-        std::size_t answers = 0;
-        watchers_.on_message([&](std::size_t, std::string_view message) {
-            answers += message.find(R"("type":"snapshot")") == std::string_view::npos ? 0U : 1U;
-        });
         for (std::size_t at = 0; at < watchers_.size(); ++at) {
             const std::size_t first = at * kWatchedEach;
             const std::size_t count = std::min(kWatchedEach, people_.size() - first);
-            watchers_.send_text(at, fmt::format(R"({{"type":"watch","users":[{}]}})",
-                                                people_.user_list(first, count)));
+            watchers_.watch(at, people_.user_list(first, count));
         }
-        watchers_.poll_until([&] { return answers == watchers_.size(); }, "snapshots");
-        watchers_.on_message([this](std::size_t, std::string_view message) { hear(message); });
+        watchers_.on_message([this](std::size_t, std::string_view message) {
+            for_each_status(message, [this](std::string_view user, std::string_view status) {
+                hear(std::string(user), status);
+            });
+        });
     }
 
-    void hear(std::string_view message) {
+    void hear(const std::string& user, std::string_view status) {
         const auto now = SteadyClock::now();
-        constexpr std::string_view kUser = R"("userId":")";
-        for (std::size_t at = message.find(kUser); at != std::string_view::npos;
-             at = message.find(kUser, at)) {
-            at += kUser.size();
-            const std::string_view rest = message.substr(at);
-            const std::size_t end = rest.find('"');
-            const auto found = number_of_.find(std::string(rest.substr(0, end)));
-            if (found == number_of_.end() ||
-                !rest.substr(end).starts_with(R"(","status":"offline")")) {
-                fail("a watcher was told {}", message);
-            }
-            const Ms late = now - last_beat_[found->second] - kTtl;
-            if (last_beat_[found->second] == SteadyClock::time_point{} || late < Ms(0)) {
-                fail("{} was shown offline {} ms early", found->first, -late.count());
-            }
-            late_ms_.push_back(late.count());
+        const auto found = number_of_.find(user);
+        if (found == number_of_.end() || status != "offline") {
+            fail("a watcher was told that {} is {}", user, status);
         }
+        const Ms late = now - last_beat_[found->second] - kTtl;
+        if (last_beat_[found->second] == SteadyClock::time_point{} || late < Ms(0)) {
+            fail("{} was shown offline {} ms early", user, -late.count());
+        }
+        late_ms_.push_back(late.count());
     }
 
     LoadClient people_;

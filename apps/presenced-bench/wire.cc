@@ -113,6 +113,24 @@ std::string text_of(std::string_view message, std::string_view field) {
     return std::string(rest.substr(0, rest.find('"')));
 }
 
+void for_each_status(
+    std::string_view message,
+    const std::function<void(std::string_view user, std::string_view status)>& visit) {
+    constexpr std::string_view kUser = R"("userId":")";
+    constexpr std::string_view kStatus = R"(","status":")";
+    for (std::size_t at = message.find(kUser); at != std::string_view::npos;
+         at = message.find(kUser, at)) {
+        at += kUser.size();
+        const std::string_view user = message.substr(at, message.find('"', at) - at);
+        std::string_view rest = message.substr(at + user.size());
+        if (!rest.starts_with(kStatus)) {
+            fail("no status of {} in {}", user, message);
+        }
+        rest.remove_prefix(kStatus.size());
+        visit(user, rest.substr(0, rest.find('"')));
+    }
+}
+
 std::size_t count_of(std::string_view text, std::string_view part) {
     std::size_t count = 0;
     for (std::size_t at = text.find(part); at != std::string_view::npos;

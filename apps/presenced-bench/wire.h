@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,11 @@ struct ServerFrame {
 
 /// The value of a text field that needs no unescaping. @throws BenchFailure  There is none.
 [[nodiscard]] std::string text_of(std::string_view message, std::string_view field);
+
+/// Calls `visit` with each user of a message with presences, and the status.
+void for_each_status(
+    std::string_view message,
+    const std::function<void(std::string_view user, std::string_view status)>& visit);
 
 /// How often `part` stands in `text`.
 [[nodiscard]] std::size_t count_of(std::string_view text, std::string_view part);

@@ -54,5 +54,17 @@ TEST(BenchWire, ATokenHasThreePartsWithoutPadding) {
     EXPECT_TRUE(token.starts_with("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."));
 }
 
+TEST(BenchWire, EachUserOfAMessageIsGivenWithItsStatus) {
+    std::string seen;
+    const auto note = [&seen](std::string_view user, std::string_view status) {
+        seen += std::string(user) + "=" + std::string(status) + " ";
+    };
+    for_each_status(R"({"users":[{"userId":"a","status":"away","version":1},)"
+                    R"({"userId":"b","status":"offline","version":2}]})",
+                    note);
+    EXPECT_EQ(seen, "a=away b=offline ");
+    EXPECT_THROW(for_each_status(R"({"userId":"a","version":1})", note), BenchFailure);
+}
+
 }  // namespace
 }  // namespace presence::bench
