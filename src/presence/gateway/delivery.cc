@@ -272,7 +272,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     }
 }
 
-void Gateway::look_for_revoked() {
+std::vector<UserId> Gateway::everybody_here() const {
     std::vector<UserId> users;
     for (HeldUser& held : parts_.shard.service.users_here()) {
         users.push_back(std::move(held.user));
@@ -280,7 +280,11 @@ void Gateway::look_for_revoked() {
     if (parts_.shard.readers != nullptr) {
         std::ranges::move(parts_.shard.readers->users(), std::back_inserter(users));
     }
-    end_revoked_of(std::move(users));
+    return users;
+}
+
+void Gateway::look_for_revoked() {
+    end_revoked_of(everybody_here());
 }
 
 Detached Gateway::end_revoked_of(std::vector<UserId> users) {
@@ -303,10 +307,8 @@ void Gateway::look_later(const UserId& user) {
     if (unread_.empty()) {
         parts_.shard.scheduler.after(kRetry, [this] {
             const std::set<UserId> unread = std::exchange(unread_, {});
-            std::vector<UserId> users;
-            std::ranges::copy_if(unread, std::back_inserter(users), [this](const UserId& one) {
-                return parts_.shard.service.has_sessions(one);
-            });
+            std::vector<UserId> users = everybody_here();
+            std::erase_if(users, [&unread](const UserId& one) { return !unread.contains(one); });
             end_revoked_of(std::move(users));
         });
     }

@@ -213,6 +213,8 @@ private:
     Detached deliver_signal(SignalRef signal);
     Detached end_erased(UserId user);
     Detached end_revoked(UserId user);
+    /// Who has sessions here, or streams and polls.
+    [[nodiscard]] std::vector<UserId> everybody_here() const;
     Detached end_revoked_of(std::vector<UserId> users);
     /// The rules of somebody who is here could not be read: whether the token is revoked is seen
     /// later.
@@ -228,7 +230,7 @@ private:
     SlotPool<ClientConnection> connections_;
     TimingWheel<Timer> timers_;
     GatewayCounters counters_;
-    std::set<UserId> unread_;  ///< Of look_later; no more than have sessions here.
+    std::set<UserId> unread_;  ///< Of look_later; no more than are here.
     protocol::ParseLimits parse_limits_;
     protocol::Health health_;
     bool draining_ = false;

@@ -148,5 +148,31 @@ TEST_F(GatewayTokens, ARevocationThatCannotBeReadIsLookedForUntilItCan) {
     pump_until_got(peer, "token_revoked");
 }
 
+TEST_F(GatewayTokens, ARevocationOfOneWhoOnlyReadsIsLookedForUntilItCanBeRead) {
+    struct Reading final : ReaderOwner {
+        explicit Reading(const std::string& user) : reader(user) {}
+        void on_profile_changed(const UserId& user) override { heard.push_back(user); }
+        std::vector<UserId> users() const override { return {reader}; }
+        void end_readers(const UserId&) override {}
+        OpenConnections connections() const override { return {}; }
+        UserId reader;
+        std::vector<UserId> heard;
+    };
+    Reading readers(user);
+    threads[0]->shard.readers = &readers;
+    MemoryProfileStore database(profiles);
+    ASSERT_TRUE(
+        presence::testing::run_until_complete(database.revoke(UserId(user), clock.wall_now()))
+            .has_value());
+    profiles.set_unavailable(true);
+    gateway().look_for_revoked();
+    pass(5s);
+    EXPECT_TRUE(readers.heard.empty());
+    profiles.set_unavailable(false);
+    pass(1100ms);
+    EXPECT_EQ(readers.heard, std::vector<UserId>{UserId(user)});
+    threads[0]->shard.readers = nullptr;
+}
+
 }  // namespace
 }  // namespace presence::gateway::testing
