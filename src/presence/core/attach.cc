@@ -27,6 +27,10 @@ bool equal_in_constant_time(const ResumeHash& a, const ResumeHash& b) {
     return difference == 0;
 }
 
+Error too_slow() {
+    return {ErrorCode::unavailable, "the store was too slow", 1000, 0};
+}
+
 std::uint32_t next_rank(const std::vector<Session>& sessions) {
     std::uint32_t highest = 0;
     for (const Session& session : sessions) {
@@ -74,7 +78,7 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     };
     if (too_late()) {
         // Others before it took that long: nobody waits for this one any more.
-        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+        co_return too_slow();
     }
     const SlotId slot = entered.slot();
     UserId user = request.user;
@@ -83,7 +87,7 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
         co_return admitted.error();
     }
     if (too_late()) {
-        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+        co_return too_slow();
     }
 
     for (int attempt = 0; attempt < kAttachAttempts; ++attempt) {
@@ -148,7 +152,7 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
             }
         };
         co_await settle(slot, Cause::goodbye, std::move(undo));
-        co_return Error{ErrorCode::unavailable, "the store was too slow", 1000, 0};
+        co_return too_slow();
     }
     parts_.counters.sessions_displaced += !resumed && held ? 1U : 0U;
     const SlotId local = open_local(slot, session, request);

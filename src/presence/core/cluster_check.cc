@@ -4,6 +4,7 @@
 #include "presence/base/slice.h"
 #include "presence/core/at_homes.h"
 #include "presence/core/cluster_member.h"
+#include "presence/core/deadline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,15 +29,6 @@ constexpr Millis kKeepEvery = std::chrono::hours{1};
 constexpr std::uint32_t kRounds = 16;
 /// Between two rounds, however short the interval and however slow the store.
 constexpr Millis kLeastPause{10};
-
-/// Leaves the thread to others for a moment.
-Task<bool> rest(Scheduler& scheduler) {
-    Completion<bool> rested([&](Completion<bool>::Done done) {
-        scheduler.after(Millis{1}, [done = std::move(done)]() mutable { done(true); });
-    });
-    const bool over = co_await rested;
-    co_return over;
-}
 
 std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
     std::vector<UserId> names;
@@ -66,8 +58,7 @@ Task<std::vector<HeldUser>> ClusterMember::users_in(Partitions partitions) {
             std::ranges::move(here.users, std::back_inserter(users));
             place = here.next;
             if (place != 0) {
-                Task<bool> resting = rest(parts_.scheduler);
-                co_await resting;
+                co_await pause_for(parts_.scheduler, Millis{1});  // The thread is others', too.
             }
         } while (place != 0);
     }
