@@ -11,8 +11,11 @@ namespace presence::api {
 namespace {
 
 constexpr std::int64_t kProtocolVersion = 1;
+/// The pages' own files and this server, and nothing else; frames for the second person of the
+/// demo page. ('self' is also this server's WebSocket.)
 constexpr std::string_view kContentPolicy =
-    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src "
+    "'self'; manifest-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'";
 
 net::HttpResponse status_answer(std::string_view word, int status) {
@@ -39,6 +42,8 @@ net::HttpResponse page_answer(const Assets::Page& page, const net::HttpRequest& 
     tag_answer(answer, page.etag, request.header("if-none-match"));
     answer.headers.emplace_back("Content-Security-Policy", kContentPolicy);
     answer.headers.emplace_back("X-Frame-Options", "SAMEORIGIN");
+    answer.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
+    answer.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
     return answer;
 }
 

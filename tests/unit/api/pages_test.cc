@@ -77,10 +77,13 @@ TEST_F(Pages, ServeTheirFilesLockedDown) {
     EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
     EXPECT_EQ(page.header("ETag"), "\"p1\"");
     const std::string policy = page.header("Content-Security-Policy");
-    for (const char* part : {"default-src 'self'", "connect-src 'self' ws: wss:",
+    for (const char* part : {"default-src 'none'", "script-src 'self'", "connect-src 'self'",
                              "img-src 'self' data:", "frame-ancestors 'self'"}) {
         EXPECT_NE(policy.find(part), std::string::npos) << part;
     }
+    EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+    EXPECT_EQ(page.header("X-Frame-Options"), "SAMEORIGIN");
+    EXPECT_EQ(page.header("Cross-Origin-Opener-Policy"), "same-origin");
     EXPECT_EQ(page.header("X-Content-Type-Options"), "nosniff");
     EXPECT_EQ(page.header("Referrer-Policy"), "no-referrer");
     EXPECT_EQ(open("GET", "/assets/a.js").content_type, "text/javascript; charset=utf-8");
