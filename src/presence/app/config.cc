@@ -5,6 +5,18 @@
 #include "presence/app/webhook_config.h"
 
 #include <fmt/format.h>
+
+#include <stdexcept>
+
+// Its parser takes some broken files ("[[[") for an error of its own, and asserts, or assumes that
+// there are none. An operator is to be told instead.
+#undef NDEBUG
+namespace {
+[[noreturn]] void refuse(const char* condition) {
+    throw std::logic_error(condition);
+}
+}  // namespace
+#define TOML_ASSERT(condition) ((condition) ? void() : refuse(#condition))
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -111,6 +123,8 @@ Result<bool> apply_file(Config& config, const std::string& path) {
     } catch (const toml::parse_error& error) {
         return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line,
                                        std::string(error.description())));
+    } catch (const std::logic_error&) {
+        return wrong_value(fmt::format("{}: is no TOML", path));
     }
 }
 

@@ -93,6 +93,11 @@ TEST_F(ConfigFiles, AnUnknownKeyIsNamedWithTheNearestKnownOne) {
     EXPECT_THAT(refusal({"=1"}), Not(HasSubstr("did you mean")));
 }
 
+TEST_F(ConfigFiles, AFileThatIsNoTomlIsRefusedAndDoesNotEndTheProcess) {
+    EXPECT_THAT(refusal_of({.file = file("listen = \n"), .dev = true}), HasSubstr("line 1"));
+    EXPECT_THAT(refusal_of({.file = file("[[[\n"), .dev = true}), HasSubstr("is no TOML"));
+}
+
 TEST_F(ConfigFiles, AnImpossibleRelationIsRefusedWithItsNumbers) {
     EXPECT_EQ(refusal({"heartbeat.interval=30s", "heartbeat.ttl=60s"}),
               "heartbeat.ttl is 60000 ms, least is three intervals, 90000 ms");
