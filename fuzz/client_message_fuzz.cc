@@ -2,7 +2,6 @@
 #include "presence/base/ids.h"
 #include "presence/base/utf8.h"
 #include "presence/protocol/client_message.h"
-#include "presence/protocol/rest_body.h"
 #include "presence/protocol/server_message.h"
 
 #include <simdjson.h>
@@ -36,7 +35,7 @@ struct Promises {
         PRESENCE_ASSERT(!heartbeat.idle ||
                         (heartbeat.idle->count() >= 0 && heartbeat.idle->count() <= kMaxInteger));
     }
-    void operator()(const StatusChange& change) const {
+    void operator()(const protocol::StatusChange& change) const {
         PRESENCE_ASSERT(change.status || change.custom_change != CustomChange::keep);
         PRESENCE_ASSERT(!change.session_scope || change.status != DeclaredStatus::invisible);
         PRESENCE_ASSERT(change.status || change.expiry == Expiry());
@@ -95,10 +94,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else {
         check_json(encode_error(parsed.id, parsed.message.error()));
     }
-    static_cast<void>(parse_status_body(text, limits));
-    static_cast<void>(parse_privacy_body(text, limits));
-    static_cast<void>(parse_user_set_delta_body(text, limits));
-    static_cast<void>(parse_query_body(text, limits));
-    static_cast<void>(parse_revoke_body(text));
     return 0;
 }

@@ -1,5 +1,7 @@
+#include "presence/auth/base64url.h"
 #include "presence/auth/claims.h"
 #include "presence/auth/key_set.h"
+#include "presence/auth/resume_hash.h"
 #include "presence/base/assert.h"
 #include "presence/base/log.h"
 
@@ -29,7 +31,8 @@ void check_claims(std::string payload) {
 
 }  // namespace
 
-/// The first byte chooses what the rest is: a token, a payload that was signed well, or a key set.
+/// The first byte chooses what the rest is: a token, a payload that was signed well, a key set, or
+/// the secret of a resume, of which only a hash is looked at.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     log::configure(log::Level::off, log::Format::text);
     if (size == 0) {
@@ -53,6 +56,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 static_cast<void>(keys->check(Algorithm::es256, {}, "text", std::string(64, 'a')));
             }
             break;
+        case 'r': {
+            std::string bytes;
+            if (decode_base64url(text, bytes)) {
+                PRESENCE_ASSERT(encode_base64url(bytes) == text);
+            }
+            PRESENCE_ASSERT(hash_resume_secret(text) == hash_resume_secret(std::string(text)));
+            PRESENCE_ASSERT(hash_resume_secret(text) !=
+                            hash_resume_secret(std::string(text) + '='));
+            break;
+        }
         default:
             break;
     }
