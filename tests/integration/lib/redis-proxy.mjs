@@ -1,4 +1,4 @@
-// Stands between a node and a Redis, and takes away what the node listens to without a word of it.
+// Stands between a node and a Redis, holds up what it answers, and takes away what the node listens to without a word of it.
 import net from 'node:net';
 import { readValue } from './redis.mjs';
 
@@ -40,7 +40,7 @@ export class RedisProxy {
   }
 
   answer(one, data) {
-    if (!one.listens) { one.client.write(data); return; }
+    if (!one.listens) { this.later(one, data); return; }
     one.held += data.toString('latin1');
     for (let read = readValue(one.held); read; read = readValue(one.held)) {
       const [value, rest] = read;
@@ -48,6 +48,16 @@ export class RedisProxy {
       one.held = rest;
       if (!(one.deaf && value?.[0] === 'smessage' && !one.hears.has(value[1]))) one.client.write(Buffer.from(bytes, 'latin1'));
     }
+  }
+
+  /** Answers to commands come that much later from now on, in their order. */
+  hold(ms) { this.heldMs = ms; }
+
+  later(one, data) {
+    const due = Math.max(Date.now() + (this.heldMs ?? 0), one.due ?? 0);
+    one.due = due;
+    if (due <= Date.now()) { one.client.write(data); return; }
+    setTimeout(() => one.client.write(data), due - Date.now());
   }
 
   /** Connections that listen now stay open, and nothing comes through them any more. */

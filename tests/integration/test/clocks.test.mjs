@@ -1,7 +1,9 @@
 // A node whose clock is half a minute off (DESIGN rule 36), by libfaketime: only what it takes for the
 // time of day is wrong, its timers go right.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { attach, endClients, fresh, watcher } from '../lib/client.mjs';
 import { Nodes, allAgree, shownOffline, statuses } from '../lib/nodes.mjs';
@@ -88,6 +90,39 @@ describe('the clock of one node is 30 s off', { skip: !library && 'no libfaketim
       assert.deepEqual(statuses(w, user), ['offline']);
       const { at } = w.state.get(user).lastSeen;
       assert.ok(at <= killedAt + 20 && at >= killedAt - 3000, `last seen ${at - killedAt} ms from the kill`);
+    });
+  }
+});
+
+describe('the clock of a node is stepped while it serves', { skip: !library && 'no libfaketime here' }, () => {
+  for (const step of ['+300', '-300']) {
+    test(`FO-022 ${step} s: nobody is cut off, nobody expires, graces take as long as ever`, { timeout: 60_000 }, async () => {
+      const redis = await startRedis();
+      const nodes = new Nodes({ 'store.url': redis.url });
+      const folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-clock-'));
+      closing.push(async () => { await nodes.dispose(); await redis.dispose(); rmSync(folder, { recursive: true }); });
+      const file = path.join(folder, 'offset');
+      writeFileSync(file, '+0\n');
+      const node = await nodes.start({ env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1' } });
+      const people = await Promise.all(Array.from({ length: 30 }, () => attach(node, fresh())));
+      const users = people.map((one) => one.user);
+      const w = await watcher(node, users);
+      const inGrace = people.splice(0, 3);
+      const lostAt = Date.now();
+      await Promise.all(inGrace.map((one) => one.reset()));
+      writeFileSync(file, `${step}\n`);
+      for (const one of inGrace) {
+        await w.sees(one.user, 'offline', grace + 2000);
+        assert.ok(Date.now() - lostAt >= grace - 50, `offline ${Date.now() - lostAt} ms after the loss`);
+      }
+      await delay(ttl + 1000);
+      assert.deepEqual(shownOffline([w], people.map((one) => one.user)), []);
+      for (const one of people) await one.ask({ type: 'heartbeat' }, 'heartbeatAck');
+      const last = people[0];
+      last.goSilent();
+      const silentAt = Date.now();
+      await w.sees(last.user, 'offline', ttl + 3000);
+      assert.ok(Date.now() - silentAt >= ttl - 1500, `${Date.now() - silentAt} ms`);
     });
   }
 });

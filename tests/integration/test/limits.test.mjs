@@ -81,6 +81,30 @@ test('FO-097 sockets that say no hello are gone in time, and do not keep others 
   });
 });
 
+test('FO-097 a thousand silent sockets of ten addresses: each address has its share, an honest client comes in every time', { timeout: 60_000 }, async () => {
+  const most = 40;
+  await withLimits({ 'limits.hello_timeout': '4s', 'limits.address_pending': String(most), 'limits.address_accepts_burst': '2000', 'limits.address_accepts_per_second': '2000', 'proxies.trusted': '127.0.0.1' }, async (server) => {
+    const before = server.openFiles();
+    const raws = [];
+    const outcomes = [];
+    for (let i = 0; i < 1000; ++i) {
+      const raw = new RawClient(server);
+      raws.push(raw);
+      outcomes.push(raw.upgrade({ headers: { 'X-Forwarded-For': `192.0.2.${i % 10}` } }).then((head) => Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1])));
+      if (i % 100 === 99) {
+        const honest = await attach(server, fresh(), { headers: { 'x-forwarded-for': `198.51.100.${i % 97}` } });
+        await honest.bye();
+      }
+    }
+    const statuses = await Promise.all(outcomes);
+    assert.equal(statuses.filter((status) => status === 101).length, 10 * most, 'of each address so many, and no more');
+    assert.ok(statuses.every((status) => status === 101 || status === 429), [...new Set(statuses)].join());
+    await until(() => raws.every((raw) => raw.ended), 'the silent ones to be gone', 12_000);
+    raws.forEach((raw) => raw.destroy());
+    await until(() => server.openFiles() <= before + 3, 'the descriptors to come back', 4000);
+  });
+});
+
 test('FO-097 a refused client that never answers the Close is cut within 3 s', async () => {
   await withLimits({}, async (server) => {
     const { text } = await import('../lib/raw.mjs');

@@ -141,6 +141,26 @@ for (const { name, start, here, readTimeout } of proxies) {
   });
 }
 
+test('FO-061 nginx: no token stands in its log, whatever road it came by', { skip: !hasNginx }, async () => {
+  const server = await startServer();
+  const proxy = await startNginx([server]);
+  try {
+    const token = tokenFor('logged');
+    await attach(proxy, 'logged', { ...insecure, token });
+    await new Client(proxy, { ...insecure, headers: { authorization: `Bearer ${token}` } }).hello();
+    const stream = new EventStream(proxy, '/v1/stream?users=logged', { headers: { authorization: `Bearer ${token}` } });
+    await stream.begun;
+    assert.equal((await call(proxy, 'GET', '/v1/users/logged/presence', { token })).status, 200);
+    await delay(100);
+    endStreams();
+    endClients();
+    await until(() => /v1\/stream/.test(readFileSync(`${proxy.folder}/access.log`, 'utf8')), 'the log');
+    const log = readFileSync(`${proxy.folder}/access.log`, 'utf8') + readFileSync(`${proxy.folder}/error.log`, 'utf8') + proxy.said;
+    assert.match(log, /v1\/connect/);
+    for (const part of token.split('.').slice(1)) assert.ok(!log.includes(part.slice(0, 12)), log);
+  } finally { await proxy.dispose(); await server.dispose(); }
+});
+
 test('the times in the examples fit the defaults of the server, Envoy\'s too', () => {
   const text = (file) => readFileSync(path.join(root, 'deploy', file), 'utf8');
   const [ttl, idle] = [100, 60];  // heartbeat.ttl; NetLimits::http_idle_timeout

@@ -246,8 +246,9 @@ describe('paths', () => {
       assert.ok(answer.headers.has('cache-control'), target);
       assert.equal(answer.headers.get('server'), null, 'no version for those who collect them');
       if (['/', '/admin/'].includes(target) && answer.status === 200) {
-        assert.match(answer.headers.get('content-security-policy'), /default-src 'self'.*frame-ancestors 'self'/);
+        assert.match(answer.headers.get('content-security-policy'), /default-src 'none'.*frame-ancestors 'self'/);
         assert.equal(answer.headers.get('x-frame-options'), 'SAMEORIGIN');
+        assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
         assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
       }
     }
