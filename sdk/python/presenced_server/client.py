@@ -97,8 +97,9 @@ class PresenceServer:
         """Ends all sessions and erases all that is stored."""
         return self._send("DELETE", _user(user_id))
 
-    def explain_view(self, user_id, viewer):
-        return self._get(_user(user_id, "/explain" + query(viewer=viewer)))
+    def explain_view(self, user_id, viewer, *, at=None):
+        """With `at`, a moment of the last hour in ms, also what was seen then, and why."""
+        return self._get(_user(user_id, "/explain" + query(viewer=viewer, at=at)))
 
     def get_stats(self):
         return self._get("/v1/stats")

@@ -26,7 +26,7 @@ SAMPLES = {
     "changeBlocks": (["a"], {"add": ["b"]}),
     "endSession": (["a", "s"], {}),
     "revokeTokens": (["a", 1], {}),
-    "explainView": (["a", "b"], {}),
+    "explainView": (["a", "b"], {"at": 1}),
     "listDeadLetters": ([], {"cursor": "c"}),
     "listRooms": ([], {"prefix": "p", **PAGE}),
     "getRoom": (["r"], {"viewer": "b", **PAGE}),

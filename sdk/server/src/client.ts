@@ -157,8 +157,9 @@ export class PresenceServer {
     return this.#send("DELETE", user(userId));
   }
 
-  explainView(userId: string, viewer: string): Promise<Explanation> {
-    return this.#get(user(userId, `/explain${query({ viewer })}`));
+  /** With `at`, a moment of the last hour, also what was seen then, and why. */
+  explainView(userId: string, viewer: string, { at }: { at?: number | Date } = {}): Promise<Explanation> {
+    return this.#get(user(userId, `/explain${query({ viewer, at: at === undefined ? undefined : Number(at) })}`));
   }
 
   getStats(): Promise<Stats> {

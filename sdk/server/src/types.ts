@@ -84,6 +84,28 @@ export interface Explanation {
   sessions: Session[];
   merge: { policy: string; declared: DeclaredStatus; result: Status };
   rules: { attribute: "online" | "lastSeen"; check: string; passes: boolean; why: string }[];
+  /** With `at`: what stood at that moment, if `known`. */
+  then?: {
+    at: number;
+    known: boolean;
+    status?: Status;
+    shown?: Status;
+    seen?: Status;
+    rulesChanged: boolean;
+    because?: PastTransition;
+  };
+  past?: { since: number; complete: boolean; transitions: PastTransition[] };
+}
+
+export interface PastTransition {
+  at: number;
+  cause: string;
+  node?: string;
+  sessionId?: string;
+  before?: { status: Status; shown: Status };
+  after?: { status: Status; shown: Status };
+  version?: number;
+  changed: ("status" | "devices" | "customStatus" | "rules")[];
 }
 
 export interface Stats {

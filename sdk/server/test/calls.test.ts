@@ -81,7 +81,7 @@ const samples: Record<string, unknown[]> = {
   changeBlocks: ["a", { add: ["b"] }],
   endSession: ["a", "s"],
   revokeTokens: ["a", 1],
-  explainView: ["a", "b"],
+  explainView: ["a", "b", { at: 1 }],
   listDeadLetters: [{ cursor: "c" }],
   listRooms: [{ prefix: "p", ...page }],
   getRoom: ["r", { viewer: "b", ...page }],

@@ -10,7 +10,14 @@
 
 #include <string>
 
-namespace presence::api {
+namespace presence {
+
+struct Explanation;
+namespace protocol {
+struct ExplainedMomentFields;
+}
+
+namespace api {
 
 /// One call whose caller may make it.
 struct AdmittedCall {
@@ -39,6 +46,11 @@ private:
     [[nodiscard]] Task<Answer> get_presence(const AdmittedCall& call) const;
     [[nodiscard]] Task<Answer> query_presence(const AdmittedCall& call) const;
     [[nodiscard]] Task<Answer> explain(const AdmittedCall& call) const;
+    [[nodiscard]] net::HttpResponse explained(const UserId& subject, const UserId& viewer,
+                                              Explanation& why,
+                                              const protocol::ExplainedMomentFields* moment) const;
+    /// What all nodes remember of a user.
+    [[nodiscard]] Task<Survey::Remembered> remember(UserId user) const;
     [[nodiscard]] Task<Answer> list_sessions(const AdmittedCall& call) const;
 
     // What users say and who may see it, in profile_calls.cc
@@ -102,4 +114,5 @@ private:
     Readers& readers_;
 };
 
-}  // namespace presence::api
+}  // namespace api
+}  // namespace presence

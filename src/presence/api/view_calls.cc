@@ -138,6 +138,15 @@ Task<Calls::Answer> Calls::list_sessions(const AdmittedCall& call) const {
         protocol::encode_sessions_body(fields_of(*sessions), parts_.clock.wall_now()));
 }
 
+Task<Survey::Remembered> Calls::remember(UserId user) const {
+    Survey& survey = parts_.survey;
+    const auto ask = [&survey, user = std::move(user)] { return survey.past(user); };
+    Task<Survey::Remembered> asking =
+        run_there<Survey::Remembered>(parts_.scheduler, parts_.shards.all.front()->scheduler, ask);
+    Survey::Remembered remembered = co_await asking;
+    co_return remembered;
+}
+
 Task<Calls::Answer> Calls::explain(const AdmittedCall& call) const {
     Result<std::optional<UserId>> viewer = viewer_of(call);
     if (!viewer) {
@@ -145,6 +154,11 @@ Task<Calls::Answer> Calls::explain(const AdmittedCall& call) const {
     }
     if (!*viewer) {
         co_return Error{ErrorCode::bad_request, "viewer is needed", 0, 0};
+    }
+    const Result<std::optional<std::int64_t>> at =
+        query_integer(call.request.query(), "at", 0, parts_.clock.wall_now().ms());
+    if (!at) {
+        co_return at.error();
     }
     const UserId looker = **viewer;
     Task<Result<Explanation>> explaining = at_home<Result<Explanation>>(
@@ -154,16 +168,39 @@ Task<Calls::Answer> Calls::explain(const AdmittedCall& call) const {
     if (!why) {
         co_return why.error();
     }
-    const std::vector<protocol::SessionFields> sessions = fields_of(why->sessions);
+    if (!*at) {
+        co_return explained(call.user, looker, *why, nullptr);
+    }
+    Task<Survey::Remembered> remembering = remember(call.user);
+    const Survey::Remembered subject = co_await remembering;
+    Task<Survey::Remembered> remembering_viewer = remember(looker);
+    const Survey::Remembered of_viewer = co_await remembering_viewer;
+    const ExplainedMoment moment =
+        explain_moment(WallTime::from_ms(**at), subject.past, of_viewer.past, *why);
+    const bool complete = subject.complete && of_viewer.complete;
+    const protocol::ExplainedMomentFields fields{moment.at,
+                                                 moment.known && complete,
+                                                 moment.faces,
+                                                 moment.because ? &*moment.because : nullptr,
+                                                 moment.rules_changed,
+                                                 complete ? moment.seen : std::nullopt,
+                                                 subject.past,
+                                                 complete};
+    co_return explained(call.user, looker, *why, &fields);
+}
+
+net::HttpResponse Calls::explained(const UserId& subject, const UserId& viewer, Explanation& why,
+                                   const protocol::ExplainedMomentFields* moment) const {
+    const std::vector<protocol::SessionFields> sessions = fields_of(why.sessions);
     std::vector<protocol::ExplainedCheck> checks;
-    for (const rules::RuleCheck& check : why->checks) {
+    for (const rules::RuleCheck& check : why.checks) {
         checks.push_back({check.attribute, check.check, check.passes, check.why});
     }
-    const std::string view = protocol::encode_presence(why->view);
+    const std::string view = protocol::encode_presence(why.view);
     const protocol::ExplanationFields fields{
-        looker,        call.user,   view,  sessions, name_of(parts_.config.presence.merge.policy),
-        why->declared, why->merged, checks};
-    co_return json_answer(protocol::encode_explanation_body(fields, parts_.clock.wall_now()));
+        viewer,       subject,    view,   sessions, name_of(parts_.config.presence.merge.policy),
+        why.declared, why.merged, checks, moment};
+    return json_answer(protocol::encode_explanation_body(fields, parts_.clock.wall_now()));
 }
 
 }  // namespace presence::api

@@ -121,6 +121,9 @@ void add_queue_limit_keys(std::vector<ConfigKey>& keys) {
                           PRESENCED_FIELD(node.limits.webhook_queue)));
     keys.push_back(number("limits.webhook_outbox", "Events in the outbox.",
                           PRESENCED_FIELD(node.limits.webhook_outbox)));
+    keys.push_back(number("limits.transition_memory",
+                          "Bytes in which one thread remembers transitions for explain; 0: none.",
+                          PRESENCED_FIELD(node.limits.transition_memory), 0, 1'073'741'824));
     keys.push_back(number("limits.profile_cache", "Profiles kept in memory by one thread.",
                           PRESENCED_FIELD(node.limits.profile_cache), 64));
 }

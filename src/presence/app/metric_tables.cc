@@ -41,6 +41,11 @@ constexpr std::array kCoreRows{
     Row<CoreCounters>{"presenced_settle_conflicts_total",
                       "Settles that others got ahead of; each was tried again.",
                       &CoreCounters::conflicts},
+    Row<CoreCounters>{"presenced_transitions_forgotten_total",
+                      "Transitions of the last hour that limits.transition_memory had no room for.",
+                      &CoreCounters::transitions_forgotten},
+    Row<CoreCounters>{"presenced_unknowns_shown_total", "Presences told to somebody as unknown.",
+                      &CoreCounters::unknowns_shown},
     Row<CoreCounters>{"presenced_announced_total", "Changes that were told.",
                       &CoreCounters::announced},
     Row<CoreCounters>{"presenced_coalesced_total",
@@ -361,34 +366,6 @@ void write_threads(MetricPage& page, const ThreadCounts& counts) {
     page.histogram("presenced_loop_lag_seconds",
                    "How late in seconds a thread comes to its timed work, to a millisecond.",
                    counts.loop_lag);
-}
-
-void write_tokens(MetricPage& page, const auth::JwtCounters& counts) {
-    page.counter("presenced_tokens_accepted_total", "Tokens that were good.",
-                 static_cast<double>(counts.accepted));
-    for (std::size_t i = 1; i < auth::kRefusalCount; ++i) {
-        page.counter("presenced_tokens_refused_total", "Tokens that were refused, by reason.",
-                     static_cast<double>(counts.refused[i]),
-                     {{"reason", auth::name_of(static_cast<auth::Refusal>(i))}});
-    }
-    page.counter("presenced_key_set_fetches_total", "Fetches of auth.jwks.",
-                 static_cast<double>(counts.key_set_fetches));
-    page.counter("presenced_key_set_failures_total", "Fetches of auth.jwks that failed.",
-                 static_cast<double>(counts.key_set_failures));
-}
-
-void write_webhooks(MetricPage& page, const webhooks::SenderCounters& counts) {
-    const std::pair<const char*, std::uint64_t> outcomes[]{{"delivered", counts.delivered},
-                                                           {"refused", counts.refused},
-                                                           {"gone", counts.gone},
-                                                           {"unanswered", counts.unanswered}};
-    for (const auto& [outcome, count] : outcomes) {
-        page.counter("presenced_webhook_calls_total", "Calls of receivers, by what came of them.",
-                     static_cast<double>(count), {{"outcome", outcome}});
-    }
-    page.counter("presenced_webhook_batches_given_up_total",
-                 "Batches tried for a day in vain, which are dead letters now.",
-                 static_cast<double>(counts.given_up));
 }
 
 void write_cluster(MetricPage& page, const ClusterCounters& counts) {

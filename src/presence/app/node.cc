@@ -23,7 +23,8 @@ Result<bool> Node::State::bring_back() {
     }
     if (cluster) {
         const bool joined = await_there<bool>(*workers[0]->loop, [&] { return cluster->start(); });
-        log::info("joined", "{}", joined ? "with a lease" : "without: the store does not answer");
+        log::info("joined", "node={:016x} {}", cluster->member().self().value,
+                  joined ? "with a lease" : "without one: the store does not answer");
     }
     const std::uint64_t floor = rules::version_floor(clock.wall_now());
     Result<JournalStart> start =

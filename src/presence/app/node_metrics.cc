@@ -204,6 +204,8 @@ void Node::State::write_stores(telemetry::MetricPage& page) const {
     if (client != nullptr) {
         write_redis(page, *shared);
     }
+    page.gauge("presenced_spool_entries", "Ends of presences that wait in the spool.",
+               as_number(workers[0]->spool ? workers[0]->spool->waiting() : 0));
     if (durable.sqlite() != nullptr) {
         page.counter("presenced_sqlite_commits_total", "Transactions committed by SQLite.",
                      as_number(durable.sqlite()->commits()));

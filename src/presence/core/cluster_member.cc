@@ -96,9 +96,11 @@ void ClusterMember::rename() {
     self_ = draw_name(parts_.random);
     const MonoTime last_vouched = std::exchange(lease_until_, MonoTime{});
     must_assert_ = true;  // What comes until the lease stands is kept here.
-    log::warning("renamed",
-                 "this node did not run for longer than its lease; its sessions count "
-                 "again when they show life");
+    log::warning(
+        "renamed",
+        "node={:016x}: this node did not run for longer than its lease; its sessions count "
+        "again when they show life",
+        self_.value);
     tell_threads(true, last_vouched);
 }
 
@@ -148,6 +150,9 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     }
     std::ranges::sort(live_);
     for (const auto& [node, other] : before) {
+        if (!others_.contains(node)) {
+            lose_memory_of_others();
+        }
         // It has taken its leave, and with it go those who were in rooms by it.
         if (!others_.contains(node) && !lost && !failed_over && !was_away) {
             forget_in_rooms(node);
@@ -243,6 +248,13 @@ void ClusterMember::look_again_everywhere() {
             shard->watches.look_at_all_again();
             shard->rooms.look_at_all_again();
         });
+    }
+}
+
+void ClusterMember::lose_memory_of_others() {
+    for (Shard* const shard : parts_.shards.all) {
+        shard->scheduler.post(
+            [shard, now = parts_.clock.wall_now()] { shard->past.lose_others(now); });
     }
 }
 

@@ -86,6 +86,8 @@ private:
     void rename();
     /// What watchers and lists of rooms hold of others is void, or can be had again.
     void look_again_everywhere();
+    /// What a node that has gone remembered is gone, too (TransitionMemory).
+    void lose_memory_of_others();
     /// Puts what is known into every thread's NodeView.
     void tell_threads(bool renamed, MonoTime last_vouched);
 

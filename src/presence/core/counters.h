@@ -46,6 +46,7 @@ inline constexpr std::size_t kCauses = 19;
 struct CoreCounters {
     std::array<std::uint64_t, kCauses> settles{};
     std::array<std::uint64_t, kCauses> transitions{};  ///< Settles that some viewer could see.
+    std::uint64_t transitions_forgotten = 0;           ///< Within the hour, for want of room.
     std::uint64_t conflicts = 0;
     std::uint64_t announced = 0;
     std::uint64_t held_back = 0;  ///< Transitions merged by the anti-flap window.
@@ -99,6 +100,7 @@ struct CoreCounters {
     std::uint64_t room_signals_shed = 0;
     std::uint64_t surveys_refused = 0;     ///< Over Survey::kMost.
     std::uint64_t surveys_incomplete = 0;  ///< Sums in which a node's part was missing.
+    std::uint64_t unknowns_shown = 0;      ///< Views that say that nobody can tell.
     LatencyHistogram settle_times;  ///< Reading, committing and telling; without waits for a lock.
 };
 

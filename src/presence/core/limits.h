@@ -106,6 +106,9 @@ struct Limits {
     std::size_t webhook_outbox = 1'000'000;
     /// Profiles kept in memory by one thread that nobody is using.
     std::size_t profile_cache = 50'000;
+    /// Bytes in which one thread remembers the transitions of the last hour for `explain`, some
+    /// fifty each: eighty thousand, five an hour of each of fifteen thousand people. 0: none.
+    std::size_t transition_memory = std::size_t{4} << 20;
     /// A reader that takes nothing for that long is closed (4408), DESIGN rule 21.
     Millis slow_reader{30'000};
     /// From the upgrade to `hello`.

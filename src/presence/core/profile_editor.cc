@@ -12,21 +12,28 @@ Result<ProfileChange> ProfileEditor::tell(const UserId& user, Result<ProfileChan
     return changed;
 }
 
+Result<ProfileChange> ProfileEditor::tell_rules(const UserId& user, Result<ProfileChange> changed) {
+    if (changed && changed->changed) {
+        past_.note_rules(user, nodes_.self);
+    }
+    return tell(user, std::move(changed));
+}
+
 Task<Result<ProfileChange>> ProfileEditor::set_privacy(UserId user, PrivacySettings settings) {
     Result<ProfileChange> changed = co_await store_.save_privacy(user, std::move(settings));
-    co_return tell(user, std::move(changed));
+    co_return tell_rules(user, std::move(changed));
 }
 
 Task<Result<ProfileChange>> ProfileEditor::change_contacts(UserId user, UserSetChange change) {
     Result<ProfileChange> changed =
         co_await store_.change_contacts(user, std::move(change), limits_.list_users);
-    co_return tell(user, std::move(changed));
+    co_return tell_rules(user, std::move(changed));
 }
 
 Task<Result<ProfileChange>> ProfileEditor::change_blocks(UserId user, UserSetChange change) {
     Result<ProfileChange> changed =
         co_await store_.change_blocks(user, std::move(change), limits_.list_users);
-    co_return tell(user, std::move(changed));
+    co_return tell_rules(user, std::move(changed));
 }
 
 Task<Result<ProfileChange>> ProfileEditor::revoke(UserId user, WallTime before) {

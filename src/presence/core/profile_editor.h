@@ -2,7 +2,9 @@
 
 #include "presence/base/task.h"
 #include "presence/core/limits.h"
+#include "presence/core/node_view.h"
 #include "presence/core/profile_cache.h"
+#include "presence/core/transition_memory.h"
 #include "presence/ports/presence_bus.h"
 #include "presence/ports/profile_store.h"
 
@@ -12,8 +14,9 @@ namespace presence {
 /// drop their copies and settle the watchers concerned (DESIGN rule 27). One thread.
 class ProfileEditor {
 public:
-    ProfileEditor(ProfileStore& store, ProfileCache& cache, PresenceBus& bus, const Limits& limits)
-        : store_(store), cache_(cache), bus_(bus), limits_(limits) {}
+    ProfileEditor(ProfileStore& store, ProfileCache& cache, PresenceBus& bus, const Limits& limits,
+                  TransitionMemory& past, const NodeView& nodes)
+        : store_(store), cache_(cache), bus_(bus), limits_(limits), past_(past), nodes_(nodes) {}
 
     [[nodiscard]] Task<Result<ProfileChange>> set_privacy(UserId user, PrivacySettings settings);
     [[nodiscard]] Task<Result<ProfileChange>> change_contacts(UserId user, UserSetChange change);
@@ -29,11 +32,16 @@ public:
 
 private:
     [[nodiscard]] Result<ProfileChange> tell(const UserId& user, Result<ProfileChange> changed);
+    /// The same, of what decides who sees whom.
+    [[nodiscard]] Result<ProfileChange> tell_rules(const UserId& user,
+                                                   Result<ProfileChange> changed);
 
     ProfileStore& store_;
     ProfileCache& cache_;
     PresenceBus& bus_;
     const Limits& limits_;
+    TransitionMemory& past_;
+    const NodeView& nodes_;
 };
 
 }  // namespace presence

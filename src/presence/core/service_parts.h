@@ -40,6 +40,8 @@ public:
     virtual void on_session_moved(const UserId& user, const SessionId& session, NodeId taker) = 0;
 };
 
+class TransitionMemory;
+
 /// Everything that the service works with, all of one thread and outliving it.
 struct ServiceParts {
     Scheduler& scheduler;
@@ -57,6 +59,7 @@ struct ServiceParts {
     const NodeView& nodes;
     WebhookEvents* webhooks = nullptr;  ///< Null: nobody listens, ever.
     BeatWriter* beats = nullptr;        ///< Null: heartbeats are written nowhere.
+    TransitionMemory* past = nullptr;   ///< Null: nothing is remembered.
 };
 
 }  // namespace presence

@@ -4,6 +4,7 @@
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/store_errors.h"
+#include "presence/core/transition_memory.h"
 #include "presence/rules/version.h"
 
 #include <algorithm>
@@ -315,6 +316,9 @@ void PresenceService::after_commit(User& user, Cause cause, Prepared& next) {
     if (next.transition.shown_changed) {
         ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
     }
+    if (parts_.past != nullptr && (next.transition.shown_changed || next.transition.own_changed)) {
+        parts_.past->note(user.id, cause, parts_.nodes.self, *next.before, *user.record);
+    }
     const Presence& presence = user.record->presence;
     if (parts_.beats != nullptr) {
         show_change(user, next.before->presence.shown);
@@ -329,8 +333,12 @@ void PresenceService::after_commit(User& user, Cause cause, Prepared& next) {
             parts_.journal->note(std::move(entry));
         }
     }
-    log::debug("settled", "user={} cause={} status={} version={}", log::quoted(user.id.text),
-               name(cause), wire_name(presence.own.status), presence.own_version.value);
+    if (log::enabled(log::Level::debug)) {
+        const SessionId session = session_concerned(*next.before, *user.record);
+        log::debug({.session = session.text}, "settled", "user={} cause={} status={} version={}",
+                   log::quoted(user.id.text), name(cause), wire_name(presence.own.status),
+                   presence.own_version.value);
+    }
 }
 
 std::vector<JournalEntry> PresenceService::journal_difference(const User& user,

@@ -14,6 +14,7 @@
 #include "presence/core/restorer.h"
 #include "presence/core/room_desk.h"
 #include "presence/core/snapshot.h"
+#include "presence/core/transition_memory.h"
 #include "presence/core/watch_desk.h"
 
 #include <memory>
@@ -74,12 +75,13 @@ struct Shard {
                     : std::make_unique<BeatWriter>(parts.scheduler, parts.clock, *parts.beats,
                                                    nodes, parts.limits, counters,
                                                    parts.config.heartbeat.interval)),
+          past(parts.clock, parts.limits, counters),
           service({parts.scheduler, parts.clock, parts.random, parts.sessions, parts.profiles,
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
-                   nodes, parts.webhooks, beats.get()}),
+                   nodes, parts.webhooks, beats.get(), &past}),
           restorer(parts.scheduler, cache, service),
-          reader(parts.clock, cache, parts.sessions, parts.config, nodes),
-          editor(parts.profiles, cache, parts.bus, parts.limits),
+          reader(parts.clock, cache, parts.sessions, parts.config, nodes, counters),
+          editor(parts.profiles, cache, parts.bus, parts.limits, past, nodes),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters),
           rooms({parts.scheduler, parts.clock, parts.bus, reader, watches, nodes, parts.limits,
                  counters, parts.webhooks}) {
@@ -102,6 +104,7 @@ struct Shard {
     OwedEnds owed_ends;
     LastSeenWriter last_seen;
     std::unique_ptr<BeatWriter> beats;  ///< Null: store.write_every_heartbeat is off.
+    TransitionMemory past;
     PresenceService service;
     Restorer restorer;
     SnapshotReader reader;

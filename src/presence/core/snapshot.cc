@@ -250,7 +250,7 @@ PresenceView SnapshotReader::view(const Seen& seen) const {
     viewing.store_down = true;
     viewing.nobody_as = viewing.unknown_as;  // By what the look found, not by what stands now.
     viewing.told = seen.told;
-    return rules::view_for(seen.user, presence, seen.verdict, viewing);
+    return counted(rules::view_for(seen.user, presence, seen.verdict, viewing));
 }
 
 rules::Viewing SnapshotReader::viewing_of(const Presence* presence, Verdict verdict) const {
@@ -269,7 +269,12 @@ rules::Viewing SnapshotReader::viewing_of(const Presence* presence, Verdict verd
 
 PresenceView SnapshotReader::view(const UserId& user, const Presence* presence,
                                   Verdict verdict) const {
-    return rules::view_for(user, presence, verdict, viewing_of(presence, verdict));
+    return counted(rules::view_for(user, presence, verdict, viewing_of(presence, verdict)));
+}
+
+PresenceView SnapshotReader::counted(PresenceView view) const {
+    counters_.unknowns_shown += view.status() == Status::unknown ? 1U : 0U;
+    return view;
 }
 
 }  // namespace presence

@@ -70,8 +70,13 @@ struct Looking {
 class SnapshotReader {
 public:
     SnapshotReader(const Clock& clock, ProfileCache& profiles, SessionStore& sessions,
-                   const CoreConfig& config, const NodeView& nodes)
-        : clock_(clock), profiles_(profiles), sessions_(sessions), config_(config), nodes_(nodes) {}
+                   const CoreConfig& config, const NodeView& nodes, CoreCounters& counters)
+        : clock_(clock),
+          profiles_(profiles),
+          sessions_(sessions),
+          config_(config),
+          nodes_(nodes),
+          counters_(counters) {}
 
     /// The records of those of `users` who have sessions on this node, whatever the store says;
     /// null for the others. Without it, as where nothing is shared, a store that is away is an
@@ -120,11 +125,13 @@ private:
     SessionStore& sessions_;
     const CoreConfig& config_;
     const NodeView& nodes_;
+    CoreCounters& counters_;
     HeldHere held_here_;
     std::function<void()> on_unreachable_;
     OnLapsed on_lapsed_;
     LatencyHistogram look_times_;
 
+    [[nodiscard]] PresenceView counted(PresenceView view) const;
     [[nodiscard]] rules::Viewing viewing_of(const Presence* presence, Verdict verdict) const;
     struct Records {
         std::vector<UserRecordRef> records;

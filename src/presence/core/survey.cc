@@ -37,6 +37,10 @@ Task<std::vector<RoomFacts>> rooms_at(Shard& shard, const SurveyQuestion& questi
     co_return shard.rooms.keeper().rooms(question.name, after, question.most);
 }
 
+Task<Past> past_at(Shard& home, const SurveyQuestion& question) {
+    co_return home.past.of(UserId(question.name));
+}
+
 /// What several nodes say of one room, as one.
 class RoomSum {
 public:
@@ -237,6 +241,27 @@ Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
     co_return words;
 }
 
+Task<Survey::Remembered> Survey::past(UserId user) {
+    SurveyQuestion question;
+    question.about = SurveyQuestion::About::past;
+    question.name = std::string(user.text);
+    Task<Heard> asking = ask(std::move(question));
+    const Heard heard = co_await asking;
+    Remembered all;
+    all.complete = heard.exact;
+    for (const SurveyAnswerRef& answer : heard.answers) {
+        std::ranges::copy(answer->past.transitions, std::back_inserter(all.past.transitions));
+        all.past.since = std::max(all.past.since, answer->past.since);
+    }
+    for (const auto& [node, other] : first_.nodes.others) {
+        if (!other.alive) {
+            all.past.since = std::max(all.past.since, other.renewed_at);  // Its memory is gone.
+        }
+    }
+    std::ranges::stable_sort(all.past.transitions, {}, &PastTransition::at);
+    co_return all;
+}
+
 // --- Asking ------------------------------------------------------------------------------------
 
 Task<Survey::Heard> Survey::ask(SurveyQuestion question) {
@@ -348,6 +373,9 @@ Task<SurveyAnswerRef> Survey::answer_here(SurveyQuestionRef question) {
         case SurveyQuestion::About::rooms:
             co_await look_at_rooms(*question, *answer);
             break;
+        case SurveyQuestion::About::past:
+            co_await look_at_past(*question, *answer);
+            break;
     }
     co_return answer;
 }
@@ -373,6 +401,14 @@ Task<bool> Survey::look_at_room(const SurveyQuestion& question, SurveyAnswer& an
         parts_.scheduler, home.scheduler,
         [&home, &question] { return members_at(home, question); });
     answer.rooms = co_await looking;
+    co_return true;
+}
+
+Task<bool> Survey::look_at_past(const SurveyQuestion& question, SurveyAnswer& answer) {
+    Shard& home = parts_.shards.home_of(UserId(question.name));
+    Task<Past> looking = run_there<Past>(parts_.scheduler, home.scheduler,
+                                         [&home, &question] { return past_at(home, question); });
+    answer.past = co_await looking;
     co_return true;
 }
 

@@ -73,6 +73,13 @@ public:
     /// that have nothing. For RoomKeeper::set_ask_others.
     [[nodiscard]] Task<Result<RoomStatements>> room_lists(RoomId room);
 
+    struct Remembered {
+        Past past;             ///< Of all nodes, by time. What a dead node remembered is gone.
+        bool complete = true;  ///< All nodes answered.
+    };
+    /// What all nodes remember of a user.
+    [[nodiscard]] Task<Remembered> past(UserId user);
+
     // -- From the bus ---------------------------------------------------------------------------
     void on_question(const SurveyQuestionRef& question);
     void on_answer(const SurveyAnswerRef& answer);
@@ -104,6 +111,7 @@ private:
     [[nodiscard]] Task<bool> count_people(SurveyAnswer& answer);
     [[nodiscard]] Task<bool> look_at_room(const SurveyQuestion& question, SurveyAnswer& answer);
     [[nodiscard]] Task<bool> look_at_rooms(const SurveyQuestion& question, SurveyAnswer& answer);
+    [[nodiscard]] Task<bool> look_at_past(const SurveyQuestion& question, SurveyAnswer& answer);
     Detached answer_to(SurveyQuestionRef question);
     void settle(std::uint64_t number);
 

@@ -2,6 +2,7 @@
 
 #include "presence/base/ids.h"
 #include "presence/model/census.h"
+#include "presence/model/past.h"
 #include "presence/model/room.h"
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct SurveyQuestion {
         people,  ///< How many there are.
         room,    ///< Who is in `name`.
         rooms,   ///< Which rooms there are whose names begin with `name`.
+        past,    ///< What is remembered of the user `name`.
     };
     NodeId from;
     std::uint64_t number = 0;  ///< The asker's; the answer names it.
@@ -39,6 +41,7 @@ struct SurveyAnswer {
     Census census;
     OpenConnections connections;
     std::vector<RoomFacts> rooms;  ///< By name.
+    Past past;
 };
 
 using SurveyAnswerRef = std::shared_ptr<const SurveyAnswer>;

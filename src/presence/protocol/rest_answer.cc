@@ -251,6 +251,9 @@ std::string encode_explanation_body(const ExplanationFields& fields, WallTime no
     merge.text("result", wire_name(fields.merged));
     merge.close();
     append_checks(body, fields.checks);
+    if (fields.moment != nullptr) {
+        append_moment(body, *fields.moment);
+    }
     body.close();
     return out;
 }

@@ -6,6 +6,7 @@
 #include "presence/model/privacy.h"
 #include "presence/model/session.h"
 #include "presence/protocol/client_message.h"
+#include "presence/protocol/past_json.h"
 
 #include <array>
 #include <cstddef>
@@ -121,6 +122,7 @@ struct ExplanationFields {
     const DeclaredState& declared;
     Status merged = Status::offline;  ///< Before any rule.
     std::span<const ExplainedCheck> checks;
+    const ExplainedMomentFields* moment = nullptr;  ///< Null: it was not asked for.
 };
 [[nodiscard]] std::string encode_explanation_body(const ExplanationFields& fields, WallTime now);
 

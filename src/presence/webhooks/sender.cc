@@ -115,6 +115,7 @@ Detached Sender::look_again() {
         count_at_ = clock_.now() + kBetweenCounts;
         Result<OutboxCounts> counts = co_await outbox_->counts();
         const bool full = counts && counts->waiting >= most_events_;
+        waiting_ = counts ? counts->waiting : waiting_.load();
         if (counts && full != outbox_full_) {
             outbox_full_ = full;
             log::warning("webhook_outbox", "it holds {} events and is {}", counts->waiting,
@@ -190,7 +191,8 @@ SenderCounters Sender::counters() const {
     const auto read = [](const std::atomic<std::uint64_t>& counter) {
         return counter.load(std::memory_order_relaxed);
     };
-    return {read(delivered_), read(refused_), read(gone_), read(unanswered_), read(given_up_)};
+    return {read(delivered_),  read(refused_),  read(gone_),
+            read(unanswered_), read(given_up_), read(waiting_)};
 }
 
 Detached Sender::settle(OutboxBatch batch, Response response) {

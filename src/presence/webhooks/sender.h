@@ -42,6 +42,7 @@ struct SenderCounters {
     std::uint64_t gone = 0;        ///< Answered 410.
     std::uint64_t unanswered = 0;  ///< No answer in time, or no connection that may be made.
     std::uint64_t given_up = 0;    ///< Batches that became dead letters.
+    std::uint64_t waiting = 0;     ///< Events in the outbox, all nodes', when it was last counted.
 };
 
 /// Takes batches out of the outbox and brings them to their receivers, on a thread of its own.
@@ -128,6 +129,7 @@ private:
     std::atomic<std::uint64_t> gone_ = 0;
     std::atomic<std::uint64_t> unanswered_ = 0;
     std::atomic<std::uint64_t> given_up_ = 0;
+    std::atomic<std::uint64_t> waiting_ = 0;
     MonoTime count_at_;  ///< When the outbox is to be counted next.
     std::thread thread_;
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { attach, endClients, fresh, watcher } from '../lib/client.mjs';
-import { call, done, readPresence, userPath } from '../lib/rest.mjs';
+import { assertError, call, done, readPresence, userPath } from '../lib/rest.mjs';
 import { delay, grace, startServer } from '../lib/server.mjs';
 import { withServer } from '../lib/suite.mjs';
 
@@ -367,5 +367,24 @@ describe('explain', () => {
     assert.deepEqual(closed.view, blank(a.user));
     assert.equal(closed.merge.result, 'busy');
     assert.ok(closed.rules.some((rule) => rule.attribute === 'online' && !rule.passes));
+  });
+
+  test('says what was at a moment of the last hour, and why', async () => {
+    const a = await attach(held.server, fresh());
+    const w = await attach(held.server, fresh());
+    await delay(50);
+    const at = Date.now();
+    await delay(50);
+    await a.ask({ type: 'status', status: 'busy', customStatus: { text: 'not to be kept' } });
+    await setRules(a.user, { lastSeen: { mode: 'nobody' } });
+    const { then, past } = await done(held.server, 'GET', userPath(a.user, `/explain?viewer=${w.user}&at=${at}`));
+    assert.deepEqual([then.at, then.known, then.status, then.shown, then.seen, then.rulesChanged], [at, true, 'online', 'online', undefined, true]);
+    assert.equal(then.because.cause, 'connect');
+    assert.equal(then.because.sessionId, a.welcome.sessionId);
+    assert.deepEqual(past.transitions.map(({ cause, changed }) => [cause, changed]),
+      [['connect', ['status', 'devices']], ['status', ['status', 'customStatus']], ['privacy', ['rules']]]);
+    assert.ok(past.complete && past.since <= at);
+    assert.ok(!JSON.stringify(past).includes('not to be kept'));
+    assertError(await call(held.server, 'GET', userPath(a.user, `/explain?viewer=${w.user}&at=${Date.now() + 60_000}`)), 400, 'badRequest');
   });
 });

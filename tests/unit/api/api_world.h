@@ -95,6 +95,7 @@ public:
         shard_.cache.invalidate(user);
         shard_.watches.reconsider(user, {});
         if (revision == kErased) {
+            shard_.past.forget(user);
             shard_.readers->end_readers(user);
         }
         shard_.readers->on_profile_changed(user);

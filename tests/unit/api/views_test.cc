@@ -267,5 +267,41 @@ TEST_F(Views, AreExplainedToBackEnds) {
     }
 }
 
+TEST_F(Views, AMomentOfTheLastHourIsExplained) {
+    attach("a");
+    clock.pass(10s);
+    const std::string before = std::to_string(clock.wall_now().ms());
+    clock.pass(10s);
+    put("/v1/users/a/status", R"({"status":"busy","customStatus":{"text":"secret"}})");
+    for (const std::size_t thread : {0U, 1U}) {
+        const Reply then = call_on(thread, "GET", "/v1/users/a/explain?viewer=v&at=" + before);
+        ASSERT_EQ(then.status, 200) << then.body;
+        EXPECT_TRUE(then.has(R"("then":{"at":)" + before +
+                             R"(,"known":true,"status":"online","shown":"online","seen":"online",)"
+                             R"("rulesChanged":false,"because":{"at":)"))
+            << then.body;
+        EXPECT_TRUE(then.has(R"("cause":"status","before":{"status":"online","shown":"online"},)"
+                             R"("after":{"status":"busy","shown":"busy"},"version":)"))
+            << then.body;
+        EXPECT_TRUE(then.has(R"("changed":["status","customStatus"]}])")) << then.body;
+        EXPECT_TRUE(then.has(R"("complete":true)"));
+        EXPECT_EQ(then.body.find("secret", then.body.find("\"then\"")), std::string::npos);
+    }
+    EXPECT_FALSE(call("GET", "/v1/users/a/explain?viewer=v").has("\"past\""));
+    const std::string future = std::to_string(clock.wall_now().ms() + 1000);
+    for (const std::string& at : {std::string("x"), std::string("-1"), std::string(), future}) {
+        EXPECT_EQ(call("GET", "/v1/users/a/explain?viewer=v&at=" + at).status, 400) << at;
+    }
+}
+
+TEST_F(Views, WhatIsErasedIsNotRemembered) {
+    attach("a");
+    const std::string at = std::to_string(clock.wall_now().ms());
+    ASSERT_EQ(call("DELETE", "/v1/users/a").status, 204);
+    turn();
+    const Reply then = call("GET", "/v1/users/a/explain?viewer=v&at=" + at);
+    EXPECT_TRUE(then.has(R"("transitions":[])")) << then.body;
+}
+
 }  // namespace
 }  // namespace presence::api::testing

@@ -307,6 +307,17 @@ TEST(RedisCodec, QuestionsToAllNodesAndTheirAnswersComeBackAsTheyWere) {
     facts.exact = false;
     facts.page = {{UserId("ann"), "{}", WallTime::from_ms(7), true}};
     facts.more = true;
+    const PastTransition one{WallTime::from_ms(5),
+                             "silence",
+                             NodeId{9},
+                             SessionId("s"),
+                             {Status::busy, Status::busy},
+                             {Status::offline, Status::offline},
+                             Version{77},
+                             true,
+                             false,
+                             false};
+    answer.past = {{one}, WallTime::from_ms(3)};
     const auto heard = std::get<SurveyAnswerRef>(decode_message(encode(answer)));
     EXPECT_EQ(heard->to, answer.to);
     EXPECT_FALSE(heard->exact);
@@ -320,6 +331,8 @@ TEST(RedisCodec, QuestionsToAllNodesAndTheirAnswersComeBackAsTheyWere) {
     EXPECT_FALSE(heard->rooms.front().exact);
     EXPECT_EQ(heard->rooms.front().page, facts.page);
     EXPECT_TRUE(heard->rooms.front().more);
+    EXPECT_EQ(heard->past.transitions, answer.past.transitions);
+    EXPECT_EQ(heard->past.since, answer.past.since);
 }
 
 TEST(RedisCodec, MessagesOfOthersAreUnreadable) {

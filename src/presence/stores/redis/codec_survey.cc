@@ -63,6 +63,52 @@ RoomFacts facts_from(ByteReader& outer) {
     return facts;
 }
 
+void put(ByteWriter& out, const PastTransition::Faces& faces) {
+    out.byte(static_cast<std::uint8_t>(faces.own));
+    out.byte(static_cast<std::uint8_t>(faces.shown));
+}
+
+PastTransition::Faces faces_from(ByteReader& in) {
+    PastTransition::Faces faces;
+    faces.own = in.enumerator(Status::unknown);
+    faces.shown = in.enumerator(Status::unknown);
+    return faces;
+}
+
+void put(ByteWriter& out, const PastTransition& one) {
+    out.frame([&](ByteWriter& inner) {
+        inner.time(one.at);
+        inner.text(one.cause);
+        inner.number(one.node.value);
+        inner.text(one.session.text);
+        put(inner, one.before);
+        put(inner, one.after);
+        inner.number(one.shown_version.value);
+        inner.byte(one.devices_changed ? 1 : 0);
+        inner.byte(one.custom_changed ? 1 : 0);
+        inner.byte(one.rules_changed ? 1 : 0);
+    });
+}
+
+PastTransition transition_from(ByteReader& outer) {
+    ByteReader in = outer.frame();
+    PastTransition one;
+    one.at = in.time();
+    one.cause = std::string(in.text());
+    one.node = NodeId{in.number()};
+    one.session = SessionId(in.text());
+    one.before = faces_from(in);
+    one.after = faces_from(in);
+    one.shown_version = Version{in.number()};
+    one.devices_changed = in.byte() != 0;
+    one.custom_changed = in.byte() != 0;
+    one.rules_changed = in.byte() != 0;
+    if (in.broken()) {
+        outer.mark_broken();
+    }
+    return one;
+}
+
 }  // namespace
 
 void put(ByteWriter& out, const RoomMember& member) {
@@ -95,7 +141,7 @@ SurveyQuestionRef question_from(ByteReader& in) {
     auto question = std::make_shared<SurveyQuestion>();
     question->from = NodeId{in.number()};
     question->number = in.number();
-    question->about = in.enumerator(SurveyQuestion::About::rooms);
+    question->about = in.enumerator(SurveyQuestion::About::past);
     question->name = std::string(in.text());
     const bool has_after = in.byte() != 0;
     std::string after(in.text());
@@ -123,6 +169,11 @@ void put(ByteWriter& out, const SurveyAnswer& answer) {
     for (const RoomFacts& facts : answer.rooms) {
         put(out, facts);
     }
+    out.time(answer.past.since);
+    out.number(answer.past.transitions.size());
+    for (const PastTransition& one : answer.past.transitions) {
+        put(out, one);
+    }
 }
 
 SurveyAnswerRef answer_from(ByteReader& in) {
@@ -144,6 +195,10 @@ SurveyAnswerRef answer_from(ByteReader& in) {
     answer->connections = {connections[0], connections[1], connections[2]};
     for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
         answer->rooms.push_back(facts_from(in));
+    }
+    answer->past.since = in.time();
+    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+        answer->past.transitions.push_back(transition_from(in));
     }
     return answer;
 }
