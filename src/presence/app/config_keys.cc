@@ -106,6 +106,10 @@ void add_presence_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(choice("metrics.access",
                           "Who may read /metrics: open (anybody), key (back ends) or off.",
                           PRESENCED_FIELD(node.metrics), kMetricsAccess));
+    keys.push_back(flag("truth.canaries",
+                        "Whether the node measures by made-up users how late changes and deaths "
+                        "are told.",
+                        PRESENCED_FIELD(node.canaries)));
     keys.push_back(choice("degraded.show",
                           "What others' users look like while the store is away: unknown, offline "
                           "or last_known.",

@@ -352,6 +352,18 @@ void write_threads(MetricPage& page, const ThreadCounts& counts) {
                  "Streams and polls over limits.readers_per_user.",
                  static_cast<double>(counts.reader_places_refused));
     write_rows(page, counts.net, kNetRows);
+    for (std::size_t i = 0; i < kTruthErrors; ++i) {
+        page.counter("presenced_truth_errors_total",
+                     "What canaries found to be untrue, by what it was.",
+                     static_cast<double>(counts.core.truth_errors[i]),
+                     {{"kind", presence::name(static_cast<TruthError>(i))}});
+    }
+    page.histogram("presenced_truth_propagation_seconds",
+                   "Time in seconds from a canary's change to a watcher on another node.",
+                   counts.core.truth_propagation);
+    page.histogram("presenced_truth_detection_lateness_seconds",
+                   "Time in seconds from the end of a silent canary's ttl to when it was told.",
+                   counts.core.truth_lateness);
     page.histogram("presenced_settle_seconds",
                    "Time in seconds to settle a user, from reading the record to telling.",
                    counts.core.settle_times);

@@ -89,6 +89,26 @@ Result<bool> Node::State::listen() {
     return true;
 }
 
+void Node::State::start_canaries() {
+    for (const auto& worker : workers) {
+        if (worker->canaries) {
+            worker->loop->post([canaries = worker->canaries.get()] { canaries->start(); });
+        }
+    }
+}
+
+/// Only when nobody is served here any more: until the lease goes, other nodes expect them to sing.
+void Node::State::stop_canaries() {
+    for (const auto& worker : workers) {
+        if (worker->canaries) {
+            ask(*worker->loop, [&] {
+                worker->canaries->stop();
+                return true;
+            });
+        }
+    }
+}
+
 void Node::State::start_demo() {
     if (!config.demo) {
         return;
@@ -134,6 +154,7 @@ Result<std::unique_ptr<Node>> Node::start(NodeConfig config) {
     if (!listening) {
         return listening.error();
     }
+    node->state_->start_canaries();
     node->state_->start_demo();
     return node;
 }
@@ -269,6 +290,7 @@ void Node::drain_and_stop() {
             connections += ask(*worker->loop, [&] { return worker->gateway->connection_count(); });
         }
     }
+    state.stop_canaries();
     state.flush_queues();
     if (state.cluster) {
         const bool owes = !state.pay_ends();

@@ -48,6 +48,9 @@ struct NodeConfig {
     std::vector<std::string> allowed_origins;
     std::string auth_cookie;  ///< auth.cookie; empty: tokens do not come in cookies.
     MetricsAccess metrics = MetricsAccess::open;
+    /// truth.canaries: on, as it costs a commit in ten seconds, and whoever needs what it measured
+    /// needs what it measured before.
+    bool canaries = true;
     bool demo = false;        ///< Simulated people and tokens for the demo page.
     std::string demo_secret;  ///< HS256 secret that demo tokens are signed with.
 };

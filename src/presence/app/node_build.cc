@@ -143,6 +143,9 @@ void Node::State::build_shard(std::size_t i) {
         ShardParts{*worker.loop, clock, worker.random, *worker.sessions, *worker.profiles, endpoint,
                    worker.thread_journal.get(), config.core, worker.limits, worker.spool.get(),
                    worker.webhooks.get(), worker.beats.get()});
+    if (config.canaries) {
+        worker.canaries = std::make_unique<Canaries>(*worker.shard, shards->homes, i);
+    }
     shards->all.push_back(worker.shard.get());
 }
 

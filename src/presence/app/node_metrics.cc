@@ -45,14 +45,16 @@ Task<ThreadCounts> counts_of(Worker& worker) {
     counts.store_times = worker.store_times;
     counts.loop_lag = worker.loop_lag;
     for (const HeldUser& held : shard.service.users_here()) {
-        if (const UserRecordRef record = shard.service.record_here(held.user)) {
+        const UserRecordRef record = shard.service.record_here(held.user);
+        if (record && !is_canary(held.user)) {
             counts.census.count(*record, shard.nodes.self);
         }
     }
     counts.connections = worker.api->readers().connections();
     counts.live.sockets = worker.server->connection_count();
-    counts.live.watches = shard.watches.index().edge_count();
-    counts.live.watched_users = shard.watches.index().subject_count();
+    const std::size_t of_canaries = worker.canaries ? worker.canaries->watches() : 0;
+    counts.live.watches = shard.watches.index().edge_count() - of_canaries;
+    counts.live.watched_users = shard.watches.index().subject_count() - of_canaries;
     counts.live.rooms_kept = shard.rooms.keeper().room_count();
     counts.live.rooms_heard = shard.rooms.replica_count();
     counts.live.profiles_cached = shard.cache.size();

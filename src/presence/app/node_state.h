@@ -15,6 +15,7 @@
 #include "presence/auth/mint_token.h"
 #include "presence/auth/resume_hash.h"
 #include "presence/base/log.h"
+#include "presence/core/canaries.h"
 #include "presence/core/journal_writer.h"
 #include "presence/core/shard.h"
 #include "presence/core/spool_drainer.h"
@@ -55,6 +56,7 @@ struct Worker {
     CoreCounters webhook_counters;
     std::unique_ptr<WebhookWriter> webhooks;
     std::unique_ptr<Shard> shard;
+    std::unique_ptr<Canaries> canaries;  ///< Null: truth.canaries is off.
     std::unique_ptr<gateway::Gateway> gateway;
     std::unique_ptr<api::Api> api;
     std::unique_ptr<FrontDoor> door;
@@ -146,6 +148,8 @@ struct Node::State {
     Result<bool> listen();
     void stop_listening();
     void start_demo();
+    void start_canaries();
+    void stop_canaries();
     void flush_queues();
     /// True: this node owes no end of a presence to the database any more (RULINGS 30).
     [[nodiscard]] bool pay_ends();

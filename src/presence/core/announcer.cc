@@ -3,6 +3,7 @@
 // the end equals what was told last, nothing is sent.
 
 #include "presence/core/presence_service.h"
+#include "presence/model/canary.h"
 #include "presence/rules/transition.h"
 #include "presence/rules/visibility.h"
 
@@ -140,7 +141,7 @@ void PresenceService::tell_webhooks(const PresenceEvent& event, const Face& befo
     const Presence& presence = event.presence;
     // Who is doubtful was told before the restart, and is told again when the doubt has ended.
     if (parts_.webhooks == nullptr || !parts_.webhooks->wanted() || !event.tells_shown ||
-        presence.doubts(presence.shown) || before == presence.shown) {
+        is_canary(event.user) || presence.doubts(presence.shown) || before == presence.shown) {
         return;
     }
     const WallTime now = parts_.clock.wall_now();

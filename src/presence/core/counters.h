@@ -41,6 +41,20 @@ inline constexpr std::size_t kCauses = 19;
     return kNames[static_cast<std::size_t>(cause)];
 }
 
+/// What the canaries found to be untrue (core/canaries.h).
+enum class TruthError : std::uint8_t {
+    change_missed,  ///< A change was not heard in time by a watcher.
+    death_missed,   ///< Shown present too long after its ttl.
+    death_early,    ///< Shown offline before its ttl.
+};
+inline constexpr std::size_t kTruthErrors = 3;
+
+[[nodiscard]] constexpr std::string_view name(TruthError error) noexcept {
+    constexpr std::array<std::string_view, kTruthErrors> kNames{"change_missed", "death_missed",
+                                                                "death_early"};
+    return kNames[static_cast<std::size_t>(error)];
+}
+
 /// What one thread has done, counted. Plain std::uint64_t and nothing else, owner's thread only;
 /// summed when read. Each has its row in app/metric_tables.cc and its line in docs/metrics.md.
 struct CoreCounters {
@@ -101,6 +115,9 @@ struct CoreCounters {
     std::uint64_t surveys_refused = 0;     ///< Over Survey::kMost.
     std::uint64_t surveys_incomplete = 0;  ///< Sums in which a node's part was missing.
     std::uint64_t unknowns_shown = 0;      ///< Views that say that nobody can tell.
+    std::array<std::uint64_t, kTruthErrors> truth_errors{};  ///< Of the canaries, by TruthError.
+    LatencyHistogram truth_propagation;  ///< From a canary's change to the watcher on another node.
+    LatencyHistogram truth_lateness;     ///< From a canary's ttl to when it was shown offline.
     LatencyHistogram settle_times;  ///< Reading, committing and telling; without waits for a lock.
 };
 

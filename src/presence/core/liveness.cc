@@ -3,6 +3,7 @@
 #include "presence/base/log.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/status_change.h"
+#include "presence/model/canary.h"
 #include "presence/rules/merge.h"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime n
     } else {
         const Millis silent = stalls_.silence(local->last_heartbeat, now);
         if (silent >= parts_.config.heartbeat.ttl) {
-            ++parts_.counters.silent_deaths;
+            parts_.counters.silent_deaths += is_canary(users_.at(local->user).id) ? 0U : 1U;
             const SlotId connection = local->connection;
             end_later(session, Cause::silence, last_sign_of(*local));
             if (connection && owner_ != nullptr) {

@@ -4,6 +4,7 @@
 #include "presence/core/barred_devices.h"
 #include "presence/core/records.h"
 #include "presence/core/store_errors.h"
+#include "presence/model/canary.h"
 #include "presence/rules/merge.h"
 #include "presence/rules/transition.h"
 #include "presence/rules/version.h"
@@ -158,7 +159,7 @@ Census PresenceService::census() {
         return nodes.alone() || session.node == nodes.self;
     };
     users_.for_each([&](SlotId, const User& user) {
-        if (!user.record || user.sessions.empty()) {
+        if (!user.record || user.sessions.empty() || is_canary(user.id)) {
             return;
         }
         const std::vector<Session>& sessions = user.record->sessions;

@@ -233,6 +233,7 @@ private:
     [[nodiscard]] std::optional<Prepared> prepare(SlotId user, Change& change, bool& refused);
     [[nodiscard]] static Commit commit_of(const UserId& user, const Prepared& next);
     void finish(SlotId user, Cause cause, Prepared& next);
+    void count_settle(SlotId user, Cause cause);
     /// Commits what settle_many has prepared of `users`, and settles each again that others were
     /// faster with.
     [[nodiscard]] Task<Result<bool>> commit_all(const std::vector<SlotId>& users, Cause cause,

@@ -5,6 +5,7 @@
 #include "presence/core/presence_service.h"
 #include "presence/core/store_errors.h"
 #include "presence/core/transition_memory.h"
+#include "presence/model/canary.h"
 #include "presence/rules/version.h"
 
 #include <algorithm>
@@ -118,7 +119,7 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
     const Presence& after = next.record->presence;
     const bool left =
         before->presence.own.status != Status::offline && after.own.status == Status::offline;
-    if (next.transition.ended || left) {
+    if ((next.transition.ended || left) && !is_canary(user.id)) {
         next.ended = LastSeenRow{user.id, after.last_seen, after.own_version, after.shown_version,
                                  parts_.clock.wall_now()};
     }
@@ -160,9 +161,15 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
     }
 }
 
+void PresenceService::count_settle(SlotId slot, Cause cause) {
+    if (!is_canary(users_.at(slot).id)) {
+        ++parts_.counters.settles[static_cast<std::size_t>(cause)];
+    }
+}
+
 Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change change) {
     const Timed timed(parts_.counters.settle_times);
-    ++parts_.counters.settles[static_cast<std::size_t>(cause)];
+    count_settle(slot, cause);
     for (int attempt = 0; attempt < kSettleAttempts; ++attempt) {
         Result<bool> ready = co_await ensure_record(slot);
         if (!ready) {
@@ -236,7 +243,7 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
             readable = database_away();
             continue;
         }
-        ++parts_.counters.settles[static_cast<std::size_t>(cause)];
+        count_settle(one.slot(), cause);
         bool refused = false;
         if (std::optional<Prepared> next = prepare(one.slot(), change, refused)) {
             commits.push_back(commit_of(one.user().id, *next));
@@ -313,6 +320,9 @@ Task<Result<std::vector<std::size_t>>> PresenceService::find_out(const std::vect
 }
 
 void PresenceService::after_commit(User& user, Cause cause, Prepared& next) {
+    if (is_canary(user.id)) {
+        return;
+    }
     if (next.transition.shown_changed) {
         ++parts_.counters.transitions[static_cast<std::size_t>(cause)];
     }

@@ -2,6 +2,7 @@
 // so never one who is invisible (DESIGN rule 18).
 
 #include "presence/core/presence_service.h"
+#include "presence/model/canary.h"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace presence {
 
 void PresenceService::show_beat(const LocalSession& local) {
     const User& user = users_.at(local.user);
-    if (!local.ending && !local.orphaned && user.record &&
+    if (!local.ending && !local.orphaned && user.record && !is_canary(user.id) &&
         user.record->presence.shown.status != Status::offline) {
         parts_.beats->alive(user.id, wall_of(local.last_heartbeat));
     }

@@ -70,7 +70,9 @@ public:
     /// Of the gateway's connections.
     void set_sink(WatchSink* sink) { sinks_[0] = sink; }
     /// Of those whose names have the bit kHttpReader.
-    void set_reader_sink(WatchSink* sink) { sinks_[1] = sink; }
+    void set_reader_sink(WatchSink* sink) { sinks_[watcher_kind(kHttpReader)] = sink; }
+    /// Of those that have the bits kCanaryReader.
+    void set_canary_sink(WatchSink* sink) { sinks_[watcher_kind(kCanaryReader)] = sink; }
     void set_neighbour(WatchNeighbour* neighbour) { neighbour_ = neighbour; }
 
     /// Watches, then reads. The answer is what the viewer now holds, for a snapshot that the caller
@@ -184,7 +186,7 @@ private:
     /// But for those of whom a look is under way: it finds the newest, or comes back here.
     void refresh_users(std::uint32_t connection, const std::set<UserId>& users);
     [[nodiscard]] WatchSink* sink_of(std::uint32_t connection) const {
-        return sinks_[connection >> 31U];
+        return sinks_[watcher_kind(connection)];
     }
     /// Whose connection it is; null if it is gone.
     [[nodiscard]] const UserId* viewer_of(std::uint32_t connection) const {
@@ -198,7 +200,7 @@ private:
     SnapshotReader& reader_;
     const Limits& limits_;
     CoreCounters& counters_;
-    std::array<WatchSink*, 2> sinks_{};
+    std::array<WatchSink*, kWatcherKinds> sinks_{};
     WatchNeighbour* neighbour_ = nullptr;
     WatchIndex index_;
     /// What was seen last in the middle of an anti-flap window.

@@ -6,7 +6,7 @@ namespace presence {
 
 WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) {
     std::vector<std::vector<EdgeId>>& watchers = watchers_like(connection);
-    const std::size_t place = connection & ~kHttpReader;
+    const std::size_t place = watcher_place(connection);
     if (watchers.size() <= place) {
         watchers.resize(place + 1);
     }
@@ -110,8 +110,8 @@ bool WatchIndex::find_edge(std::uint32_t connection, const UserId& user, EdgeId&
 }
 
 std::span<const WatchIndex::EdgeId> WatchIndex::edges_of(std::uint32_t connection) const {
-    const std::vector<std::vector<EdgeId>>& watchers = by_watcher_[connection >> 31U];
-    const std::size_t place = connection & ~kHttpReader;
+    const std::vector<std::vector<EdgeId>>& watchers = by_watcher_[watcher_kind(connection)];
+    const std::size_t place = watcher_place(connection);
     return place < watchers.size() ? std::span<const EdgeId>(watchers[place])
                                    : std::span<const EdgeId>();
 }
@@ -121,7 +121,7 @@ std::vector<std::uint32_t> WatchIndex::connections() const {
     for (std::uint32_t kind = 0; kind < by_watcher_.size(); ++kind) {
         for (std::uint32_t place = 0; place < by_watcher_[kind].size(); ++place) {
             if (!by_watcher_[kind][place].empty()) {
-                names.push_back((kind << 31U) | place);
+                names.push_back((kind << 30U) | place);
             }
         }
     }

@@ -17,9 +17,19 @@
 
 namespace presence {
 
-/// Watchers are named by their slots. The slots of readers over HTTP have this bit set, so that
-/// they and the gateway's connections can each be counted by themselves.
+/// Watchers are named by their slots. Those of readers over HTTP have this bit set, and those of
+/// canaries both bits, so that they and the gateway's connections can each be counted by
+/// themselves.
 inline constexpr std::uint32_t kHttpReader = 0x8000'0000U;
+inline constexpr std::uint32_t kCanaryReader = 0xC000'0000U;
+inline constexpr std::uint32_t kWatcherKinds = 4;
+
+[[nodiscard]] constexpr std::uint32_t watcher_kind(std::uint32_t connection) noexcept {
+    return connection >> 30U;
+}
+[[nodiscard]] constexpr std::uint32_t watcher_place(std::uint32_t connection) noexcept {
+    return connection & ~kCanaryReader;
+}
 
 /// One connection's interest in one user.
 struct WatchEdge {
@@ -93,10 +103,10 @@ public:
 private:
     /// The edges of a connection for which there was an edge before.
     [[nodiscard]] std::vector<EdgeId>& edges_at(std::uint32_t connection) {
-        return watchers_like(connection)[connection & ~kHttpReader];
+        return watchers_like(connection)[watcher_place(connection)];
     }
     [[nodiscard]] std::vector<std::vector<EdgeId>>& watchers_like(std::uint32_t connection) {
-        return by_watcher_[connection >> 31U];
+        return by_watcher_[watcher_kind(connection)];
     }
 
     std::vector<WatchEdge> edges_;
@@ -105,8 +115,8 @@ private:
     std::uint32_t last_serial_ = 0;
     std::vector<std::unique_ptr<Subject>> subjects_;
     std::vector<std::uint32_t> free_subjects_;
-    /// Of the gateway's connections and of HTTP readers, by slot.
-    std::array<std::vector<std::vector<EdgeId>>, 2> by_watcher_;
+    /// By kind and slot.
+    std::array<std::vector<std::vector<EdgeId>>, kWatcherKinds> by_watcher_;
     boost::unordered_flat_map<std::string_view, std::uint32_t> by_user_;
 };
 

@@ -46,7 +46,7 @@ void expect_each_once(const std::multiset<std::uint64_t>& values, std::uint64_t 
 }
 
 constexpr std::size_t kCoreNumbers =
-    (sizeof(CoreCounters) - sizeof(LatencyHistogram)) / sizeof(std::uint64_t);
+    (sizeof(CoreCounters) - 3 * sizeof(LatencyHistogram)) / sizeof(std::uint64_t);
 constexpr std::size_t kGatewayNumbers = sizeof(gateway::GatewayCounters) / sizeof(std::uint64_t);
 constexpr std::size_t kNetNumbers = sizeof(net::NetCounters) / sizeof(std::uint64_t);
 constexpr std::size_t kReaderNumbers = sizeof(api::ReaderCounters) / sizeof(std::uint64_t);

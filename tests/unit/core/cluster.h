@@ -66,6 +66,7 @@ public:
         ClusterMember member;
         Survey survey;
         bool killed = false;
+        Millis tick_every = PresenceService::kTick;
     };
     struct Device : ClientState {
         Node* node = nullptr;
@@ -300,7 +301,7 @@ public:
 private:
     void tick(Node& node) {
         node.shard.service.tick();
-        node.scheduler.after(PresenceService::kTick, [this, &node] { tick(node); });
+        node.scheduler.after(node.tick_every, [this, &node] { tick(node); });
     }
     /// By the network's time: a stopped node finds what its clients sent when it goes on.
     void beat_later(const DeviceRef& device) {

@@ -150,14 +150,17 @@ public:
 
     // --- SessionOwner
     void end_connection(SlotId id, EndReason reason) override {
-        Connection& connection = connections_.at(id);
-        connection.ended = reason;
-        connection.ended_at = shard_.clock.now();
-        close(id);
+        if (Connection* const connection = connections_.find(id)) {
+            connection->ended = reason;
+            connection->ended_at = shard_.clock.now();
+            close(id);
+        }
     }
     void ping_connection(SlotId id) override {
-        ++connections_.at(id).pings;
-        connections_.at(id).pinged_at = shard_.clock.now();
+        if (Connection* const connection = connections_.find(id)) {
+            ++connection->pings;
+            connection->pinged_at = shard_.clock.now();
+        }
     }
 
     // --- WatchSink
