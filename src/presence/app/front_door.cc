@@ -44,6 +44,9 @@ void FrontDoor::refuse(net::ConnectionId id, int status, const Error& error) {
                                       std::to_string((error.retry_after_ms + 999) / 1000));
     }
     response.body = protocol::encode_error_body(error);
+    // Whoever wanted a WebSocket has no use for the connection, and a flood of those who were
+    // refused is not to hold sockets.
+    response.close = true;
     server_->respond(id, std::move(response));
 }
 
