@@ -192,7 +192,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
           [],
         );
       }
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(width <= 0, `the page is ${width} px too wide`);
       await page.close();
     });

@@ -30,6 +30,33 @@ export function setText(element: Element, text: string): void {
   }
 }
 
+/** A name or words of some user: of any direction, without an effect on what stands beside it. */
+export function said(text: string, className = ""): HTMLElement {
+  return h("bdi", { class: className, text });
+}
+
+/** Makes the children of a list those given. Touches nothing in its place already; the focus stays. */
+export function placeInOrder(list: Element, rows: readonly Element[]): void {
+  const focused = document.activeElement;
+  rows.forEach((row, index) => {
+    if (list.children[index] !== row) {
+      list.insertBefore(row, list.children[index] ?? null);
+    }
+  });
+  if (focused instanceof HTMLElement && focused !== document.activeElement) {
+    focused.focus({ preventScroll: true });
+  }
+}
+
+/** Like `disabled`, but a button that has the focus keeps it: who goes by keyboard is not thrown out. */
+export function setAvailable(button: HTMLButtonElement, isAvailable: boolean): void {
+  button.setAttribute("aria-disabled", String(!isAvailable));
+}
+
+export function isAvailable(button: HTMLButtonElement): boolean {
+  return button.getAttribute("aria-disabled") !== "true";
+}
+
 /** An icon from path data on a 24 x 24 grid, for the eye only. */
 export function icon(path: string): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";

@@ -75,12 +75,15 @@ class App {
     this.#tabs[index]?.show?.();
   }
 
-  /** The arrow keys go from tab to tab. */
+  /** The arrow keys go from tab to tab, Home and End to the first and the last. */
   #steer(event: KeyboardEvent): void {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (step !== 0) {
-      const now = this.#tabs.findIndex(({ button }) => button === document.activeElement);
-      const next = (now + step + this.#tabs.length) % this.#tabs.length;
+    const count = this.#tabs.length;
+    const now = this.#tabs.findIndex(({ button }) => button === document.activeElement);
+    const goals: Record<string, number> = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: count - 1 };
+    const goal = goals[event.key];
+    if (goal !== undefined) {
+      const next = (goal + count) % count;
+      event.preventDefault();
       this.#open(next);
       this.#tabs[next]?.button.focus();
     }

@@ -1,4 +1,4 @@
-import { h, setText } from "../../common/dom.js";
+import { h, said, setText } from "../../common/dom.js";
 import type { Api, RoomPage } from "./api.js";
 import { encode } from "./users.js";
 
@@ -16,7 +16,7 @@ export class Rooms {
   readonly #prefix = h("input", { id: "prefix", maxlength: "128", autocomplete: "off" });
   readonly #error = h("p", { class: "error", role: "alert" });
   readonly #list = h("ul", { class: "rooms" });
-  readonly #members = h("section", { class: "card", hidden: true, "aria-live": "polite" });
+  readonly #members = h("section", { class: "card", hidden: true });
 
   constructor(api: Api) {
     this.#api = api;
@@ -51,7 +51,7 @@ export class Rooms {
           "li",
           {},
           h("button", { type: "button", class: "wide", onclick: () => void this.#open(room.room) },
-            h("span", { text: room.room }),
+            said(room.room),
             h("span", { class: "count", text: `${room.exact ? "" : "about "}${room.count}` })),
         ),
       );
@@ -63,22 +63,46 @@ export class Rooms {
   }
 
   async #open(room: string): Promise<void> {
+    setText(this.#error, "");
     try {
       const page = await this.#api.get<RoomPage>(`v1/rooms/${encode(room)}`);
+      const list = h("ul", { class: "members", "aria-label": `In ${page.room}` });
       this.#members.hidden = false;
       this.#members.replaceChildren(
-        h("h2", {}, `${page.room} `, h("span", { class: "count", text: String(page.count) })),
-        h(
-          "ul",
-          { class: "members" },
-          ...page.members.map(({ userId, status }) =>
-            h("li", {}, h("span", { text: userId }), h("span", { class: "hint", text: status })),
-          ),
-        ),
-        ...(page.next === undefined ? [] : [h("p", { class: "hint", text: "… and more" })]),
+        h("h2", {}, said(page.room), " ", h("span", { class: "count", text: String(page.count) })),
+        list,
       );
+      this.#append(list, page);
     } catch (error) {
       setText(this.#error, (error as Error).message);
     }
+  }
+
+  /** Adds a page of members, and gives the button for the next one. */
+  #append(list: HTMLElement, { room, members, next }: RoomPage): HTMLElement | undefined {
+    const rows = members.map(({ userId, status }) =>
+      h("li", {}, said(userId), h("span", { class: "hint", text: status })),
+    );
+    list.append(...rows);
+    if (next === undefined) {
+      return undefined;
+    }
+    const more = h("button", {
+      type: "button",
+      class: "wide",
+      text: "Show more",
+      onclick: () => {
+        const path = `v1/rooms/${encode(room)}?cursor=${encodeURIComponent(next)}`;
+        this.#api.get<RoomPage>(path).then(
+          (page) => {
+            more.remove();
+            this.#append(list, page)?.focus();
+          },
+          (error: Error) => setText(this.#error, error.message),
+        );
+      },
+    });
+    list.after(more);
+    return more;
   }
 }

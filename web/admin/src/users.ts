@@ -48,7 +48,7 @@ export class Users {
             ),
       ]);
       this.#result.replaceChildren(
-        facts("What everybody with full sight sees", presence),
+        facts("What a back end sees", presence),
         this.#sessionsCard(user, sessions.sessions),
         ...(explanation ? [explained(viewer, explanation)] : []),
       );
@@ -75,7 +75,7 @@ export class Users {
     const table = h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, ...columns.map((text) => h(text ? "th" : "td", { text })))),
+      h("thead", {}, h("tr", {}, ...columns.map((text) => text ? h("th", { scope: "col", text }) : h("td")))),
       h("tbody", {}, ...rows),
     );
     return h(

@@ -160,9 +160,14 @@ export class App {
         "good",
       );
     });
-    this.#client.on("health", ({ store }) =>
-      this.#timeline.add(`The server's store is ${store}`, store === "ok" ? "plain" : "bad"),
-    );
+    let isStoreWell = true;
+    this.#client.on("health", ({ store }) => {
+      // That all is well is news only after it was not.
+      if (store !== "ok" || !isStoreWell) {
+        this.#timeline.add(`The server's store is ${store}`, store === "ok" ? "good" : "bad");
+      }
+      isStoreWell = store === "ok";
+    });
     this.#client.on("error", (error) => this.#fail(error));
   }
 

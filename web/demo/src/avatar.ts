@@ -45,11 +45,17 @@ export function showDevices(element: HTMLElement, devices: readonly string[]): v
   }
 }
 
+const signs = new Intl.Segmenter();
+
+/** What a reader takes for one character: a letter with its accents, an emoji of several parts. */
+function firstSign(word = ""): string {
+  return signs.segment(word).containing(0)?.segment ?? "";
+}
+
 function initialsOf(name: string): string {
   const words = name.split(/\s+/).filter((word) => word !== "");
-  const first = [...(words[0] ?? "?")][0] ?? "?";
-  const last = words.length > 1 ? ([...(words.at(-1) ?? "")][0] ?? "") : "";
-  return (first + last).toLocaleUpperCase();
+  const last = words.length > 1 ? firstSign(words.at(-1)) : "";
+  return (firstSign(words[0] ?? "?") + last).toLocaleUpperCase();
 }
 
 function hueOf(userId: string): number {

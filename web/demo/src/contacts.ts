@@ -1,6 +1,6 @@
 import type { OwnStatus, PresenceClient, UserPresence } from "@presenced/client";
 import { Avatar, showDevices } from "./avatar.js";
-import { h, setText } from "../../common/dom.js";
+import { h, placeInOrder, said, setText } from "../../common/dom.js";
 import type { Roster } from "./roster.js";
 import { nameFromId, statusText, STATUS_WORDS, untilText } from "./words.js";
 
@@ -16,12 +16,15 @@ const GROUPS: readonly { title: string; statuses: readonly OwnStatus[] }[] = [
   { title: "Not here", statuses: ["offline", "invisible", "unknown"] },
 ];
 
+/** As a reader expects it: "User 9" before "User 10". */
+const byName = new Intl.Collator(undefined, { numeric: true });
+
 /** One person of the list. Kept for as long as the person is on it, so that the focus stays. */
 class Row {
   readonly element: HTMLLIElement;
   readonly #avatar: Avatar;
   readonly #status = h("span", { class: "status" });
-  readonly #custom = h("span", { class: "custom" });
+  readonly #custom = said("", "custom");
   readonly #devices = h("span", { class: "devices" });
   readonly #spoken = h("span", { class: "spoken" });
 
@@ -31,10 +34,11 @@ class Row {
     actions: ContactActions,
   ) {
     this.#avatar = new Avatar(userId, name);
+    const summary = h("summary", { "aria-label": `More about ${name}`, text: "⋯" });
     const menu = h(
       "details",
       { class: "menu" },
-      h("summary", { "aria-label": `More about ${name}`, text: "⋯" }),
+      summary,
       h(
         "div",
         { class: "menu-items" },
@@ -55,6 +59,12 @@ class Row {
         menu.open = false;
       }
     });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && menu.open) {
+        menu.open = false;
+        summary.focus();
+      }
+    });
     menu.addEventListener("click", (event) => {
       if ((event.target as Element).closest("button")) {
         menu.open = false;
@@ -67,7 +77,7 @@ class Row {
       h(
         "div",
         { class: "who" },
-        h("span", { class: "name" }, name, this.#spoken),
+        h("span", { class: "name", dir: "auto", title: name }, name, this.#spoken),
         this.#custom,
         h("span", { class: "line" }, this.#status, this.#devices),
       ),
@@ -155,7 +165,7 @@ export class Contacts {
       }
     }
     const ordered = [...wanted].sort((a, b) =>
-      this.#roster.name(a).localeCompare(this.#roster.name(b)),
+      byName.compare(this.#roster.name(a), this.#roster.name(b)),
     );
     const places = new Map<HTMLElement, HTMLElement[]>(
       this.#groups.map((group) => [group.list, []]),
@@ -183,13 +193,4 @@ export class Contacts {
     }
     return row;
   }
-}
-
-/** Makes the children of a list those given, without touching what is in its place already. */
-function placeInOrder(list: HTMLElement, rows: readonly HTMLElement[]): void {
-  rows.forEach((row, index) => {
-    if (list.children[index] !== row) {
-      list.insertBefore(row, list.children[index] ?? null);
-    }
-  });
 }

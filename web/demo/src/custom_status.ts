@@ -20,7 +20,7 @@ export class CustomStatusDialog {
   readonly #client: PresenceClient;
   readonly #userId: string;
   readonly #emoji = h("input", { id: "custom-emoji", class: "emoji", autocomplete: "off" });
-  readonly #text = h("input", { id: "custom-text", autocomplete: "off" });
+  readonly #text = h("input", { id: "custom-text", autocomplete: "off", dir: "auto" });
   readonly #left = h("span", { class: "hint", role: "status" });
   readonly #error = h("p", { class: "error", role: "alert" });
   readonly #end = new EndPicker("Clear it", "custom-end");

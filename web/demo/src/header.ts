@@ -8,7 +8,10 @@ export class Header {
   readonly element: HTMLElement;
   readonly #client: PresenceClient;
   readonly #lab: Lab;
-  readonly #connection = h("span", { class: "pill", role: "status" });
+  readonly #state = h("span", { role: "status" });
+  /** Not read out: it changes several times a second. */
+  readonly #countdown = h("span", { "aria-hidden": "true" });
+  readonly #connection = h("span", { class: "pill" }, this.#state, this.#countdown);
   readonly #health = h("span", { class: "pill" });
 
   constructor(
@@ -34,15 +37,16 @@ export class Header {
   }
 
   show(): void {
-    const [text, tone] = this.#connectionText();
-    setText(this.#connection, text);
+    const [text, tone, countdown = ""] = this.#connectionText();
+    setText(this.#state, text);
+    setText(this.#countdown, countdown);
     this.#connection.dataset["tone"] = tone;
     const store = this.#client.health?.store;
     setText(this.#health, store === undefined ? "Server: ?" : `Server: ${store}`);
     this.#health.dataset["tone"] = store === "ok" ? "good" : store === "down" ? "bad" : "warn";
   }
 
-  #connectionText(): [string, string] {
+  #connectionText(): [text: string, tone: string, countdown?: string] {
     const { state, retryAt } = this.#client.connection;
     if (this.#lab.leaving === "dropped") {
       return ["Network dropped", "bad"];
@@ -63,6 +67,6 @@ export class Header {
       return ["Not connected", "bad"];
     }
     const waitMs = (retryAt ?? 0) - Date.now();
-    return waitMs > 0 ? [`Trying again in ${seconds(waitMs)}`, "warn"] : ["Connecting …", "warn"];
+    return waitMs > 0 ? ["Trying again", "warn", ` in ${seconds(waitMs)}`] : ["Connecting …", "warn"];
   }
 }

@@ -1,5 +1,5 @@
 import type { PresenceClient } from "@presenced/client";
-import { h, setText } from "../../common/dom.js";
+import { h, isAvailable, setAvailable, setText } from "../../common/dom.js";
 import { seconds } from "./words.js";
 
 export interface LabActions {
@@ -34,8 +34,11 @@ export class Lab {
   constructor(client: PresenceClient, actions: LabActions) {
     this.#client = client;
     this.#actions = actions;
-    const button = (text: string, hint: string, act: () => void) =>
-      h("button", { type: "button", onclick: act }, text, h("span", { class: "hint", text: hint }));
+    const button = (text: string, hint: string, act: () => void) => {
+      const onclick = () => isAvailable(made) && act();
+      const made = h("button", { type: "button", onclick }, text, h("span", { class: "hint", text: hint }));
+      return made;
+    };
     this.#buttons = {
       drop: button("Drop the network without goodbye", "a silent death", actions.drop),
       sleep: button("Sleep for 10 s", "then the page wakes and asks", actions.sleep),
@@ -79,8 +82,8 @@ export class Lab {
     const isReady = this.#client.connection.state === "ready";
     const isHere = isReady && this.#leaving === undefined;
     const { reconnect, ...ways } = this.#buttons;
-    Object.values(ways).forEach((button) => (button.disabled = !isHere));
-    reconnect.disabled = isHere;
+    Object.values(ways).forEach((button) => setAvailable(button, isHere));
+    setAvailable(reconnect, !isHere);
     const ttlMs = session?.heartbeat.ttlMs ?? 0;
     const silentMs = Date.now() - this.#lastBeatAt;
     switch (this.#leaving?.how) {

@@ -1,6 +1,8 @@
+import type { PresenceError } from "@presenced/client";
 import { App } from "./app.js";
 import { signInPage } from "./sign_in.js";
 
+const NO_ID = "This cannot be a name: at most 128 bytes, of signs that can be seen.";
 const STORAGE_KEY = "presenced-demo:user";
 const place = document.getElementById("app") as HTMLElement;
 let app: App | undefined;
@@ -22,19 +24,31 @@ function remember(userId: string | undefined): void {
   history.replaceState(null, "", url);
 }
 
-function show(userId: string | undefined): void {
+/** Asks who the visitor is; `fault` says what was wrong with the name given before. */
+function ask(fault = ""): void {
   app?.end();
   app = undefined;
-  remember(userId);
-  if (userId === undefined) {
-    document.title = "presenced demo";
-    place.replaceChildren(signInPage(show));
-    (document.getElementById("user") as HTMLElement).focus();
-    return;
-  }
-  app = new App(userId, () => show(undefined));
-  place.replaceChildren(...app.elements);
-  void app.start();
+  remember(undefined);
+  document.title = "presenced demo";
+  place.replaceChildren(signInPage(show, fault));
+  (document.getElementById("user") as HTMLElement).focus();
 }
 
-show(rememberedUser());
+function show(userId: string): void {
+  const started = new App(userId, () => ask());
+  app = started;
+  remember(userId);
+  place.replaceChildren(...started.elements);
+  started.start().catch((error: PresenceError) => {
+    if (app === started) {
+      ask(error.code === "badRequest" ? NO_ID : error.message);
+    }
+  });
+}
+
+const remembered = rememberedUser();
+if (remembered === undefined) {
+  ask();
+} else {
+  show(remembered);
+}

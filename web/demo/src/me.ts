@@ -51,11 +51,11 @@ export class Me {
         "div",
         { class: "me-head" },
         this.#avatar.element,
-        h("div", {}, h("h2", { id: "me-title", text: name }), this.#status),
+        h("div", {}, h("h2", { id: "me-title", dir: "auto", title: name, text: name }), this.#status),
       ),
       h(
         "button",
-        { type: "button", class: "custom-button", onclick: actions.editCustomStatus },
+        { type: "button", class: "custom-button", dir: "auto", onclick: actions.editCustomStatus },
         this.#custom,
       ),
       h(

@@ -1,5 +1,5 @@
 import type { PresenceClient, PrivacyMode, PrivacyRule } from "@presenced/client";
-import { h, setText } from "../../common/dom.js";
+import { h, said, setText } from "../../common/dom.js";
 import type { Roster } from "./roster.js";
 import { fetchBlocks } from "./server.js";
 
@@ -69,7 +69,7 @@ class RuleField {
             }
           },
         });
-        return h("label", {}, box, this.#roster.name(userId));
+        return h("label", {}, box, said(this.#roster.name(userId)));
       }),
     );
   }
@@ -148,7 +148,7 @@ export class PrivacyDialog {
       h(
         "li",
         {},
-        this.#roster.name(userId),
+        said(this.#roster.name(userId)),
         h("button", {
           type: "button",
           text: "Unblock",

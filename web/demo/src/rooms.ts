@@ -1,5 +1,5 @@
 import type { PresenceClient, RoomView, Signal } from "@presenced/client";
-import { h, setText } from "../../common/dom.js";
+import { h, placeInOrder, said, setText } from "../../common/dom.js";
 import { Avatar } from "./avatar.js";
 import type { Roster } from "./roster.js";
 import { STATUS_WORDS } from "./words.js";
@@ -25,6 +25,7 @@ export class RoomPanel {
   readonly #input = h("input", {
     id: "say",
     autocomplete: "off",
+    dir: "auto",
     maxlength: String(MOST_CHARACTERS),
     placeholder: "Say something",
   });
@@ -50,7 +51,7 @@ export class RoomPanel {
       h(
         "div",
         { class: "room-head" },
-        h("h2", { id: "room-title" }, "Room ", this.#count),
+        h("h2", { id: "room-title" }, "Room ", this.#count, h("span", { class: "spoken", text: " are there" })),
         h("label", { class: "spoken", for: "room", text: "Which room" }),
         this.#select,
       ),
@@ -108,14 +109,13 @@ export class RoomPanel {
   }
 
   #showMembers({ count, members }: RoomView): void {
-    const seen = new Set<string>();
+    const seen = new Map<string, HTMLElement>();
     for (const { userId, status } of members ?? []) {
-      seen.add(userId);
       const row = this.#row(userId);
+      seen.set(userId, row.element);
       row.avatar.show(status, false);
       setText(row.spoken, `${this.#name(userId)}, ${STATUS_WORDS[status]}`);
       row.element.title = `${this.#name(userId)}: ${STATUS_WORDS[status]}`;
-      this.#members.append(row.element);
     }
     for (const [userId, { element }] of this.#rows) {
       if (!seen.has(userId)) {
@@ -123,6 +123,7 @@ export class RoomPanel {
         this.#rows.delete(userId);
       }
     }
+    placeInOrder(this.#members, [...seen.values()]);
     this.#members.hidden = seen.size === 0;
     const isLarge = count !== undefined && members === undefined;
     const text = isLarge ? "So many that they are counted and not listed." : "Nobody is known to be here.";
@@ -162,8 +163,8 @@ export class RoomPanel {
 
   #bubble(userId: string, text: string): void {
     const isMine = userId === this.#roster.me;
-    const who = h("span", { class: "by", text: isMine ? "You" : this.#name(userId) });
-    this.#bubbles.append(h("li", { class: isMine ? "mine" : "" }, who, h("span", { text })));
+    const who = h("span", { class: "by" }, isMine ? "You" : said(this.#name(userId)));
+    this.#bubbles.append(h("li", { class: isMine ? "mine" : "" }, who, h("span", { text, dir: "auto" })));
     while (this.#bubbles.children.length > MOST_BUBBLES) {
       this.#bubbles.firstElementChild?.remove();
     }

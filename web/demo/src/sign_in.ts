@@ -3,13 +3,15 @@ import { h } from "../../common/dom.js";
 const SUGGESTIONS: readonly string[] = ["alice", "bob", "carol"];
 
 /** Asks who the visitor wants to be. */
-export function signInPage(onChosen: (userId: string) => void): HTMLElement {
+export function signInPage(onChosen: (userId: string) => void, fault: string): HTMLElement {
   const input = h("input", {
     id: "user",
     autocomplete: "off",
     maxlength: "128",
     required: true,
     placeholder: "Any name",
+    dir: "auto",
+    "aria-describedby": "fault",
   });
   return h(
     "main",
@@ -39,6 +41,7 @@ export function signInPage(onChosen: (userId: string) => void): HTMLElement {
         input,
         h("button", { type: "submit", class: "primary", text: "Come in" }),
       ),
+      h("p", { class: "error", role: "alert", id: "fault", text: fault }),
       h(
         "div",
         { class: "suggestions", role: "group", "aria-label": "Suggested names" },
