@@ -227,7 +227,7 @@ export class PresenceClient {
     const answer = await this.#ask({ type: "status", ...change });
     this.#own.took(change);
     const { appliedInMs } = answer as { appliedInMs?: number };
-    return appliedInMs === undefined ? {} : { appliedInMs };
+    return appliedInMs ? { appliedInMs } : {};
   }
 
   /** Kept over reconnects. With the tracker on, input decides anew. */

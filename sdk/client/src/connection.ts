@@ -69,7 +69,7 @@ export class Connection {
   }
 
   get isReady(): boolean {
-    return this.#heartbeat !== undefined && !this.#isOver;
+    return !!this.#heartbeat && !this.#isOver;
   }
 
   ask(...question: Parameters<Ask>): void {
@@ -117,6 +117,7 @@ export class Connection {
     }
     const { clock, random } = this.#options;
     this.#welcomeTimer.stop();
+    this.#requests.most = message.limits.messageBytes;
     this.#heartbeat = startHeartbeat({
       ...message.heartbeat,
       clock,
@@ -129,20 +130,16 @@ export class Connection {
 
   #beat(): void {
     const beat = { type: "heartbeat", ...this.#options.beatFields() };
-    const answered = () => this.#answered();
+    const answered = () => {
+      this.#heartbeat?.answered();
+      this.#events.doubt(false);
+    };
     this.ask(beat, answered, ({ code }) => {
       // What the server says is an answer too, such as an error about rates.
       if (code !== "disconnected" && code !== "timeout") {
         answered();
       }
     });
-  }
-
-  #answered(): void {
-    if (!this.#isOver) {
-      this.#heartbeat?.answered();
-      this.#events.doubt(false);
-    }
   }
 
   #received(text: string): void {

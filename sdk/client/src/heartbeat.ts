@@ -68,7 +68,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
   beatIn(random() * intervalMs);
   return {
-    heard: () => void (lastHeard = clock.now()),
+    heard: () => (lastHeard = clock.now()),
     answered: () => {
       answerDue = Infinity;
       answerTimer.stop();

@@ -1,3 +1,4 @@
+import { utf8Bytes } from "./bounds.js";
 import { Timer, type Clock } from "./clock.js";
 import { PresenceError, type ErrorCode } from "./codes.js";
 import type { ClientRequest, ServerMessage } from "./protocol.js";
@@ -27,6 +28,8 @@ export class Requests {
     number,
     { answered: Parameters<Ask>[1]; failed: Parameters<Ask>[2]; timer: Timer }
   >();
+  /** The server's bound in bytes, once it is known. */
+  most = Infinity;
   #lastId = 0;
 
   constructor(clock: Clock, send: (text: string) => void) {
@@ -34,17 +37,22 @@ export class Requests {
     this.#send = send;
   }
 
-  /** Sends it with a new id. */
+  /** Sends it with a new id. What is too long is not sent: the server would end the connection. */
   ask(...[request, answered, failed]: Parameters<Ask>): void {
     const id = ++this.#lastId;
+    const text = JSON.stringify({ ...request, id });
+    const limit = this.most;
+    if (utf8Bytes(text) > limit) {
+      failed(new PresenceError("tooLarge", "over the limit", { limit }));
+      return;
+    }
     const timer = new Timer(this.#clock);
     this.#pending.set(id, { answered, failed, timer });
     timer.start(ANSWER_WITHIN_MS, () => {
       this.#pending.delete(id);
-      const text = `no answer to ${request.type}`;
-      failed(new PresenceError("timeout", text, { temporary: true }));
+      failed(new PresenceError("timeout", `no answer to ${request.type}`, { temporary: true }));
     });
-    this.#send(JSON.stringify({ ...request, id }));
+    this.#send(text);
   }
 
   /** True if the message was an answer to one of ours. */
@@ -83,9 +91,6 @@ export class Parts {
     // Parts of what has no id follow each other directly.
     const key = message.id ?? message.type;
     const before = this.#held.get(key);
-    if (!before && !message.more) {
-      return message;
-    }
     const whole: Record<string, unknown> = { ...message };
     for (const [name, list] of Object.entries(before ?? {})) {
       if (Array.isArray(list)) {

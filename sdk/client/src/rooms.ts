@@ -90,13 +90,13 @@ export function joinList(asker: Asker, rooms: () => Rooms): Subscriptions<JoinOp
 }
 
 function look(room: string, held: Held | undefined, stale: boolean): RoomView {
-  const { count, exact, members } = held ?? {};
+  const members = held?.members;
   return freeze({
     room,
-    exact: exact ?? false,
+    exact: false,
     stale,
-    ...(count !== undefined && { count }),
-    ...(members && { members: freeze([...members.values()]) }),
+    ...(held && { count: held.count, exact: held.exact }),
+    ...(members && { members: [...members.values()] }),
   });
 }
 

@@ -9,7 +9,7 @@ export interface ServerClock {
 export function makeServerClock(clock: Clock): ServerClock {
   let offsetMs = 0;
   return {
-    set: (serverTime) => void (offsetMs = serverTime - clock.now()),
+    set: (serverTime) => (offsetMs = serverTime - clock.now()),
     now: () => clock.now() + offsetMs,
   };
 }

@@ -38,7 +38,7 @@ export function makeTokenSource(getToken: GetToken, clock: Clock): TokenSource {
     try {
       const token = await Promise.race([
         getToken(reason),
-        new Promise((late) => timer.start(PROVIDER_WITHIN_MS, () => late(undefined))),
+        new Promise<void>((late) => timer.start(PROVIDER_WITHIN_MS, late)),
       ]);
       if (typeof token === "string" && token) {
         return token;
@@ -46,7 +46,7 @@ export function makeTokenSource(getToken: GetToken, clock: Clock): TokenSource {
     } catch (error) {
       cause = error;
     }
-    throw new PresenceError("tokenFailed", "getToken gave no token within 10 s", {
+    throw new PresenceError("tokenFailed", "no token within 10 s", {
       temporary: true,
       cause,
     });

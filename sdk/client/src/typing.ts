@@ -46,16 +46,17 @@ export class Typing {
     const key = keyOf(to);
     const own = this.#own.get(key) ?? { toldAt: -Infinity, timer: new Timer(this.#clock) };
     const now = this.#clock.now();
+    const tell = (active: boolean) => this.#send({ type: "signal", to, kind: KIND, active });
     if (isTyping) {
       own.timer.start(STOP_AFTER_MS, () => this.set(to, false));
       if (now - own.toldAt >= REPEAT_MS) {
         own.toldAt = now;
         this.#own.set(key, own);
-        this.#send({ type: "signal", to, kind: KIND, active: true });
+        tell(true);
       }
     } else if (this.#own.delete(key)) {
       own.timer.stop();
-      this.#send({ type: "signal", to, kind: KIND, active: false });
+      tell(false);
     }
   }
 

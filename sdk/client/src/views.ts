@@ -91,7 +91,7 @@ export class Views<View> {
     const changed = new Set<string>();
     for (const key of this.#touched) {
       const view = this.#make(key);
-      if (!this.#views.has(key) || !isSame(this.#views.get(key), view)) {
+      if (!isSame(this.#views.get(key), view)) {
         this.#views.set(key, view);
         changed.add(key);
       }

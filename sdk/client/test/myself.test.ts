@@ -183,3 +183,40 @@ describe("health", () => {
     expect(bench.client.health).toEqual({ store: "ok", since: 9 });
   });
 });
+
+describe("a request that is longer than the server takes", () => {
+  const ids = Array.from({ length: 400 }, (_, index) => `${"é".repeat(20)}${index}`);
+
+  test("is refused with the bound and never sent, since it would end the connection", async () => {
+    const bench = new Bench();
+    bench.server.limits = { ...bench.server.limits, messageBytes: 16_384 };
+    await bench.connected();
+    const calls = [
+      bench.client.get(ids),
+      bench.client.block(ids),
+      bench.client.setPrivacy({ online: { mode: "only", users: ids } }),
+      bench.client.signal({ to: { room: "doc" }, kind: "draw", active: true, data: "x".repeat(16_384) }),
+    ];
+    for (const call of calls) {
+      const error = await refusal(call);
+      expect([error.code, error.limit, error.temporary]).toEqual(["tooLarge", 16_384, false]);
+    }
+    for (const type of ["get", "block", "privacy", "signal"]) {
+      expect(bench.server.last.of(type)).toEqual([]);
+    }
+    expect(bench.client.connection.state).toBe("ready");
+    expect(bench.errors).toEqual([]);
+  });
+
+  test("is sent where its bytes just fit", async () => {
+    const bench = new Bench();
+    const request = JSON.stringify({ type: "block", users: ids, id: 2 });
+    const bytes = new TextEncoder().encode(request).length;
+    bench.server.limits = { ...bench.server.limits, messageBytes: bytes };
+    await bench.connected();
+    await bench.client.block(ids);
+    expect(bench.server.last.of("block")).toHaveLength(1);
+    // The next id is as long, one name more is not.
+    expect((await refusal(bench.client.block([...ids, "x"]))).code).toBe("tooLarge");
+  });
+});
