@@ -88,6 +88,19 @@ test('compose: what services name is there, and nodes take their variables', () 
   assert.equal(yaml('deploy/docker/grafana/datasources/prometheus.yml').datasources[0].url, 'http://prometheus:9090');
 });
 
+test('the Grafana of docs/scaling.md is that of compose, and finds the Prometheus of that page', () => {
+  const command = /^docker run .*\\\n(?: .*\n)+/m.exec(text('docs/scaling.md'))[0];
+  const { image, environment, volumes: mounts } = services.grafana;
+  assert.ok(command.trim().endsWith(` ${image}`));
+  for (const [name, value] of Object.entries(environment)) assert.ok(command.includes(` --env ${name}=${value} `), name);
+  const mounted = [...command.matchAll(/--volume "\$PWD\/([^:]+):([^"]+)"/g)].map(([, from, to]) => [path.join(root, from), to]);
+  const wanted = mounts.map((mount) => [path.join(root, 'deploy/docker', mount.split(':')[0]), mount.slice(mount.indexOf(':') + 1)]);
+  assert.deepEqual(mounted, wanted);
+  const { hostname, port: prometheusPort } = new URL(yaml('deploy/docker/grafana/datasources/prometheus.yml').datasources[0].url);
+  assert.ok(command.includes(` --add-host ${hostname}:127.0.0.1 `));
+  assert.ok(text('docs/scaling.md').includes(`--web.listen-address=127.0.0.1:${prometheusPort}`));
+});
+
 test('compose: the health check tells a node that is ready from one that is not there', async () => {
   const [, ...words] = nodes[0][1].healthcheck.test;
   const probe = (other) => spawnSync(words[0], words.slice(1).map((word) => word.replace('/8080', `/${other}`))).status;
