@@ -1,6 +1,7 @@
 """The calls of a back end. Each method bears the operationId of api/openapi.yaml, in snake_case; what it takes and
 gives stands there. Times are milliseconds since the Unix epoch by the server's clock."""
 
+import http.client
 import json
 
 from .transport import PresenceError, Transport, encoded, query
@@ -17,11 +18,12 @@ class PresenceServer:
     api_key  one of `auth.api_keys`
     timeout  seconds for one answer
     retries  how often what failed for the moment is tried again
+    silence  seconds after which a stream of which nothing is heard is dead; the server speaks every 15 s
     context  an ssl.SSLContext, where the default does not do
     """
 
-    def __init__(self, url, api_key, *, timeout=10.0, retries=2, context=None):
-        self._transport = Transport(url, timeout, retries, context)
+    def __init__(self, url, api_key, *, timeout=10.0, retries=2, silence=45.0, context=None):
+        self._transport = Transport(url, timeout, retries, context, silence)
         self._api_key = api_key
 
     def close(self):
@@ -173,20 +175,23 @@ class UserCalls:
         return self._send("POST", "/v1/poll", _without_none(body))
 
     def open_stream(self, users, *, last_event_id=None):
-        """Yields snapshot and updates as they come, until the server ends it or the generator is closed."""
+        """Yields snapshot and updates as they come, until the server ends it or the generator is closed.
+
+        Raises PresenceError `network` where the connection breaks or falls silent: open it again, with the "id" of
+        the last event as `last_event_id`.
+        """
         headers = {"Accept": "text/event-stream"}
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
-        connection = self._transport.connect()  # Its own: it has no end by itself.
+        connection = self._transport.connect(self._transport.silence)  # Its own: it has no end by itself.
         try:
             path = f"/v1/stream?users={','.join(map(encoded, users))}"
             response = self._transport.begin(connection, "GET", path, self._token, headers=headers)
             if response.status != 200:
                 raise PresenceError.of_answer(response.status, response.read().decode())
-            connection.sock and connection.sock.settimeout(None)
             yield from _events(response)
-        except OSError as error:
-            raise PresenceError("network", str(error), 0, True) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise PresenceError("network", str(error) or type(error).__name__, 0, True) from error
         finally:
             connection.close()
 

@@ -55,7 +55,7 @@ def query(**values):
 class Transport:
     """Connections to one server, one a thread. May be used by several threads."""
 
-    def __init__(self, url, timeout, retries, context=None):
+    def __init__(self, url, timeout, retries, context=None, silence=45.0):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"url begins with http:// or https://: {url}")
@@ -63,15 +63,15 @@ class Transport:
         self._timeout = timeout
         self._retries = retries
         self._context = context
+        self.silence = silence
         self._mine = threading.local()
 
-    def connect(self):
-        """A new connection, which nobody else has."""
+    def connect(self, timeout):
+        """A new connection, which nobody else has. `timeout`: seconds of silence."""
         if self._parts.scheme == "https":
-            return http.client.HTTPSConnection(self._parts.hostname, self._parts.port,
-                                               timeout=self._timeout, context=self._context)
-        return http.client.HTTPConnection(self._parts.hostname, self._parts.port,
-                                          timeout=self._timeout)
+            return http.client.HTTPSConnection(self._parts.hostname, self._parts.port, timeout=timeout,
+                                               context=self._context)
+        return http.client.HTTPConnection(self._parts.hostname, self._parts.port, timeout=timeout)
 
     def begin(self, connection, method, path, bearer, body=None, headers=None):
         sent = dict(headers or {})
@@ -118,7 +118,7 @@ class Transport:
         if time.monotonic() - getattr(self._mine, "used", 0) > KEPT_SECONDS:
             self.close()
         if getattr(self._mine, "connection", None) is None:
-            self._mine.connection = self.connect()
+            self._mine.connection = self.connect(self._timeout)
         return self._mine.connection
 
     def close(self):

@@ -5,6 +5,7 @@ import inspect
 import json
 import pathlib
 import re
+import socket
 import threading
 import unittest
 import urllib.parse
@@ -162,6 +163,46 @@ class CallsTest(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.status), ("network", 0))
         with self.assertRaises(ValueError):
             PresenceServer("ws://a", "key")
+
+
+class AStream(unittest.TestCase):
+    EVENT = b'id: 1\ndata: {"type":"snapshot","users":[],"asOf":1}\n\n'
+
+    def hear(self, then):
+        """What is heard of one event, and what ends it; `then` gets the server's side of the connection."""
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            done = threading.Event()
+
+            def serve():
+                side, _ = door.accept()
+                with side:
+                    side.recv(65_536)
+                    side.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                 + b"%x\r\n" % len(self.EVENT) + self.EVENT + b"\r\n")
+                    then(side, done)
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            heard = []
+            try:
+                server = PresenceServer(f"http://127.0.0.1:{door.getsockname()[1]}", "key", silence=0.2)
+                for event in server.as_user("token").open_stream(["a"]):
+                    heard.append((event["id"], event["type"]))
+            except PresenceError as error:
+                heard.append((error.code, error.temporary))
+            finally:
+                done.set()
+                thread.join()
+            return heard
+
+    def test_that_falls_silent_is_a_dead_link(self):
+        self.assertEqual(self.hear(lambda side, done: done.wait(30)), [("1", "snapshot"), ("network", True)])
+
+    def test_that_breaks_is_an_error_of_the_same_kind(self):
+        self.assertEqual(self.hear(lambda side, done: side.sendall(b"ff\r\n: half")), [("1", "snapshot"), ("network", True)])
+
+    def test_that_the_server_ends_is_over_without_an_error(self):
+        self.assertEqual(self.hear(lambda side, done: side.sendall(b"0\r\n\r\n")), [("1", "snapshot")])
 
 
 if __name__ == "__main__":

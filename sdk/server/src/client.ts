@@ -1,6 +1,6 @@
 // The calls of a back end. Each method bears the operationId of api/openapi.yaml.
 
-import { Transport, encoded, query } from "./transport.js";
+import { Transport, asPresenceError, encoded, query } from "./transport.js";
 import type {
   Beat,
   DeadLetter,
@@ -22,7 +22,7 @@ import type {
   UserSetChange,
   Webhooks,
 } from "./types.js";
-import { readEvents } from "./stream.js";
+import { heardWithin, readEvents } from "./stream.js";
 
 export interface PresenceServerOptions {
   /** "https://presence.example.com" */
@@ -33,6 +33,8 @@ export interface PresenceServerOptions {
   timeoutMs?: number;
   /** How often what failed for the moment is tried again; 2 by default. */
   retries?: number;
+  /** A stream of which nothing is heard for so long is dead; 45,000 by default, as the server speaks every 15 s. */
+  silenceMs?: number;
 }
 
 export interface Page {
@@ -48,8 +50,9 @@ export class PresenceServer {
   readonly #transport: Transport;
   readonly #apiKey: string;
 
-  constructor({ url, apiKey, timeoutMs = 10_000, retries = 2 }: PresenceServerOptions) {
-    this.#transport = new Transport({ url, timeoutMs, retries });
+  constructor(options: PresenceServerOptions) {
+    const { url, apiKey, timeoutMs = 10_000, retries = 2, silenceMs = 45_000 } = options;
+    this.#transport = new Transport({ url, timeoutMs, retries, silenceMs });
     this.#apiKey = apiKey;
   }
 
@@ -259,7 +262,10 @@ export class UserCalls {
     return this.#send("POST", "/v1/poll", { users, cursor, waitMs });
   }
 
-  /** Snapshot and updates as they come, until the server ends it or the loop is left. */
+  /**
+   * Snapshot and updates as they come, until the server ends it or the loop is left. Throws a PresenceError `network` where
+   * the connection breaks or falls silent: open it again, with the `id` of the last event as `lastEventId`.
+   */
   async *openStream(
     users: string[],
     { lastEventId }: { lastEventId?: string } = {},
@@ -268,7 +274,9 @@ export class UserCalls {
     const path = `/v1/stream?users=${users.map(encoded).join(",")}`;
     const response = await this.#transport.stream({ method: "GET", path, bearer: this.#token, headers });
     try {
-      yield* readEvents(response);
+      yield* readEvents(heardWithin(this.#transport.silenceMs, response));
+    } catch (error) {
+      throw asPresenceError(error);
     } finally {
       response.destroy();
     }

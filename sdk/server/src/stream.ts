@@ -1,4 +1,22 @@
+import type { IncomingMessage } from "node:http";
 import type { StreamEvent } from "./types.js";
+
+/** What comes, until nothing came for so long while somebody waited for it: that throws. */
+export async function* heardWithin(
+  silenceMs: number,
+  response: IncomingMessage,
+): AsyncGenerator<Uint8Array | string, void> {
+  const parts = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array | string>;
+  for (;;) {
+    const silent = () => response.destroy(new Error(`nothing heard for ${silenceMs} ms`));
+    const timer = setTimeout(silent, silenceMs);
+    const part = await parts.next().finally(() => clearTimeout(timer));
+    if (part.done) {
+      return;
+    }
+    yield part.value;
+  }
+}
 
 /** The events of a text/event-stream that bear data; comments are for the proxies between. */
 export async function* readEvents(

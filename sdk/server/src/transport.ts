@@ -56,6 +56,7 @@ export interface TransportOptions {
   url: string;
   timeoutMs: number;
   retries: number;
+  silenceMs: number;
 }
 
 const LONGEST_WAIT_MS = 5_000;
@@ -73,6 +74,10 @@ export class Transport {
     this.#options = options;
     const kept = { keepAlive: true, timeout: 30_000 }; // Below the 60 s after which a server closes.
     this.#agent = this.#base.protocol === "https:" ? new https.Agent(kept) : new http.Agent(kept);
+  }
+
+  get silenceMs(): number {
+    return this.#options.silenceMs;
   }
 
   close(): void {
@@ -158,7 +163,7 @@ async function textOf(response: http.IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-function asPresenceError(error: unknown): PresenceError {
+export function asPresenceError(error: unknown): PresenceError {
   if (error instanceof PresenceError) {
     return error;
   }

@@ -1,8 +1,8 @@
 // Each operation of api/openapi.yaml is a method, and asks for what the contract has.
 import { readFileSync } from "node:fs";
-import http from "node:http";
+import http, { type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { PresenceError, PresenceServer } from "../src/index.js";
 
@@ -159,6 +159,48 @@ test("what failed for the moment is tried again, what is wrong is not", async ()
   answers = [{ status: 503, body: refusal("unavailable", true, { retryAfterMs: 1 }) }];
   await expect(server.testWebhooks()).rejects.toMatchObject({ code: "unavailable" });
   expect(seen).toHaveLength(9); // Sends something each time, so it is not repeated.
+});
+
+describe("a stream", () => {
+  const event = 'id: 1\ndata: {"type":"snapshot","users":[],"asOf":1}\n\n';
+
+  /** What a loop over a stream gets, and what ends it; `after` decides how the server goes on. */
+  async function hear(after: (response: ServerResponse) => void) {
+    fake.removeAllListeners("request");
+    fake.on("request", (_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(event, () => after(response));
+    });
+    const { port } = fake.address() as AddressInfo;
+    const one = new PresenceServer({ url: `http://127.0.0.1:${port}`, apiKey: "key", silenceMs: 200 });
+    const heard: unknown[] = [];
+    try {
+      for await (const told of one.as("token").openStream(["a"])) {
+        heard.push(told.type);
+      }
+    } catch (error) {
+      heard.push(error);
+    }
+    one.close();
+    return heard;
+  }
+
+  test("that falls silent is a dead link, and no loop waits for ever", async () => {
+    const [first, error] = await hear(() => {});
+    expect(first).toBe("snapshot");
+    expect(error).toBeInstanceOf(PresenceError);
+    expect(error).toMatchObject({ code: "network", temporary: true, message: "nothing heard for 200 ms" });
+  });
+
+  test("that breaks is an error of the same kind", async () => {
+    const [, error] = await hear((response) => response.socket?.destroy());
+    expect(error).toBeInstanceOf(PresenceError);
+    expect(error).toMatchObject({ code: "network", status: 0, temporary: true });
+  });
+
+  test("that the server ends is over without an error", async () => {
+    expect(await hear((response) => response.end())).toEqual(["snapshot"]);
+  });
 });
 
 test("no answer is an error of its own", async () => {
