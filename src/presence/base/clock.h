@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 namespace presence {
 
@@ -24,20 +25,30 @@ public:
     [[nodiscard]] WallTime wall_now() const noexcept override;
 };
 
-/// A clock whose wall time is put right by that of others: the nodes that share a store go by the
-/// store's (DESIGN rule 36). Any thread.
+/// The nodes that share a store go by the store's clock (DESIGN rule 36): its last reading, and
+/// what has passed since by the monotonic clock. A step of the machine's wall clock does not change
+/// it. Until the first reading it is the machine's. Any thread.
 class ReferenceClock final : public Clock {
 public:
     explicit ReferenceClock(const Clock& own) : own_(own) {}
     [[nodiscard]] MonoTime now() const noexcept override { return own_.now(); }
-    [[nodiscard]] WallTime wall_now() const noexcept override { return own_.wall_now() + offset(); }
-    /// What is added to the own clock.
-    void set_offset(Millis offset) noexcept { offset_ms_ = offset.count(); }
-    [[nodiscard]] Millis offset() const noexcept { return Millis{offset_ms_.load()}; }
+    [[nodiscard]] WallTime wall_now() const noexcept override {
+        const std::int64_t base = base_ms_.load();
+        return base == kUnread ? own_.wall_now() : WallTime{Millis{base} + own_.now().since_start};
+    }
+    /// From now on it is `off` later than it was.
+    void put_right(Millis off) noexcept {
+        base_ms_ = (wall_now().since_epoch - own_.now().since_start + off).count();
+    }
+    [[nodiscard]] bool was_read() const noexcept { return base_ms_.load() != kUnread; }
+    /// By how much the machine's wall clock is ahead of it.
+    [[nodiscard]] Millis machine_ahead() const noexcept { return own_.wall_now() - wall_now(); }
 
 private:
+    static constexpr std::int64_t kUnread = std::numeric_limits<std::int64_t>::min();
+
     const Clock& own_;
-    std::atomic<std::int64_t> offset_ms_ = 0;
+    std::atomic<std::int64_t> base_ms_ = kUnread;  ///< Its time when the monotonic clock began.
 };
 
 }  // namespace presence

@@ -108,12 +108,19 @@ void ClusterMember::keep_time(const Membership& membership, MonoTime sent_at, Wa
     // Half of the way there and back is all that can be said of when the store looked at its clock.
     const Millis half = (parts_.clock.now() - sent_at) / 2;
     const Millis off = membership.reference_now - (sent_wall + half);
-    if (std::chrono::abs(off) > parts_.config.cluster.clock_tolerance) {
-        ++counters_.clock_offsets;
-        log::warning("clock_off", "the clock is {} ms off from that of the store", -off.count());
+    if (!parts_.clock.was_read() || std::chrono::abs(off) > half + Millis{5}) {
+        parts_.clock.put_right(off);
     }
-    if (std::chrono::abs(off) > half + Millis{5}) {
-        parts_.clock.set_offset(parts_.clock.offset() + off);
+    const Millis tolerance = parts_.config.cluster.clock_tolerance;
+    const Millis ahead = parts_.clock.machine_ahead();
+    if (std::chrono::abs(ahead) <= tolerance) {
+        warned_ahead_ = Millis{0};
+        return;
+    }
+    ++counters_.clock_offsets;
+    if (std::chrono::abs(ahead - warned_ahead_) > tolerance) {
+        warned_ahead_ = ahead;
+        log::warning("clock_off", "the clock is {} ms ahead of that of the store", ahead.count());
     }
 }
 

@@ -149,6 +149,7 @@ private:
     MonoTime awaited_until_;
     WallTime awaited_since_;  ///< By the reference clock; what was posted before does not count.
     std::uint64_t failovers_ = 0;
+    Millis warned_ahead_{0};  ///< How far ahead the machine's clock was said to be; 0: it is right.
     MonoTime lease_until_;
     MonoTime beat_at_;          ///< When the last renewal was begun.
     MonoTime no_deaths_until_;  ///< After a fail-over the lease of a live node may be lost.
