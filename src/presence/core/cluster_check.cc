@@ -20,6 +20,10 @@ constexpr std::size_t kMostUnsure = 200;
 /// Users whose records are compared with one round of questions, however many there are.
 constexpr std::size_t kLookedOver = 10'000;
 
+/// Users that the store has of this node without its knowing: ends that a fail-over lost, which are
+/// those of a second or so. What is more is found the next time.
+constexpr std::size_t kMostUnheld = 1'000;
+
 /// A quiet user's record must not run out under a session that lives (RULINGS 20): far more often
 /// than its time, and seldom enough to cost nothing.
 constexpr Millis kKeepEvery = std::chrono::hours{1};
@@ -79,7 +83,16 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     const auto flow = [](PresenceService& service, std::vector<UserId> share) {
         return service.assert_again(std::move(share));
     };
-    const bool done = co_await at_homes(std::move(users), flow);
+    bool done = co_await at_homes(std::move(users), flow);
+    if (done && losses > 0) {
+        std::vector<std::vector<UserId>> shares(parts_.registry.partitions());
+        for (HeldUser& one : held) {
+            shares[parts_.registry.partition_of(one.user)].push_back(std::move(one.user));
+        }
+        for (std::uint32_t partition = 0; done && partition < shares.size(); ++partition) {
+            done = co_await end_unheld(partition, std::move(shares[partition]));
+        }
+    }
     asserting_ = false;
     if (!done) {
         must_assert_ = true;  // At the next renewal.
@@ -95,6 +108,25 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     }
     schedule(Millis{0});  // The others wait to read that it is done.
     log::info("asserted", "{} users were stated to the store again", count);
+}
+
+Task<bool> ClusterMember::end_unheld(std::uint32_t partition, std::vector<UserId> held) {
+    if (leaving_) {
+        co_return true;  // What it has handed over is others' to end.
+    }
+    Result<Leftovers> stored =
+        co_await parts_.registry.left_of(self_, partition, held.size() + kMostUnheld);
+    if (!stored) {
+        co_return false;
+    }
+    std::ranges::sort(held);
+    std::erase_if(stored->users,
+                  [&](const UserId& user) { return std::ranges::binary_search(held, user); });
+    const auto flow = [](PresenceService& service, std::vector<UserId> share) {
+        return service.end_unheld(std::move(share));
+    };
+    const bool ended = co_await at_homes(std::move(stored->users), flow);
+    co_return ended;
 }
 
 Detached ClusterMember::check_next() {
@@ -142,11 +174,16 @@ Task<bool> ClusterMember::check_one(std::uint32_t partition, std::vector<HeldUse
     const MonoTime now = parts_.clock.now();
     const auto kept = kept_at_.find(partition);
     const bool keep = kept == kept_at_.end() || now >= kept->second + kKeepEvery;
+    std::vector<UserId> names = keep ? names_of(held) : std::vector<UserId>{};
     const bool compared = co_await compare(std::move(held), keep);
-    if (compared && keep) {
+    if (!compared || !keep) {
+        co_return compared;
+    }
+    const bool ended = co_await end_unheld(partition, std::move(names));
+    if (ended) {
         kept_at_[partition] = now;
     }
-    co_return compared;
+    co_return ended;
 }
 
 Task<bool> ClusterMember::look_over() {

@@ -119,6 +119,9 @@ private:
     [[nodiscard]] Partitions all_partitions() const { return {0, parts_.registry.partitions()}; }
     /// Users held by this node in these, and all who are unsure.
     [[nodiscard]] Task<std::vector<HeldUser>> users_in(Partitions partitions);
+    /// Ends what the store has of this node in the partition beside the sessions of `held`.
+    /// False: the store does not answer.
+    [[nodiscard]] Task<bool> end_unheld(std::uint32_t partition, std::vector<UserId> held);
     [[nodiscard]] Task<bool> check(Partitions partitions);
     [[nodiscard]] Task<bool> check_one(std::uint32_t partition, std::vector<HeldUser> held);
     /// @param keep  Their records are to live on as well, as if they had just been written.

@@ -114,6 +114,9 @@ public:
     /// States to the store again what this thread holds of `users` and the store lacks (DESIGN
     /// rules 30, 31): where it lost something, once under versions above all that was told.
     [[nodiscard]] Task<Result<bool>> assert_again(std::vector<UserId> users);
+    /// Ends the sessions of `users` that are this node's by the store and that it does not have: a
+    /// fail-over lost their ends (RULINGS 22). Who has others here is assert_again's.
+    [[nodiscard]] Task<Result<bool>> end_unheld(std::vector<UserId> users);
 
     /// This node goes by another name from now on (NodeView::self), as the others have settled its
     /// death: a session counts again from its first sign of life after `last_vouched`.

@@ -198,6 +198,45 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     co_return all;
 }
 
+Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
+    const auto is_ours = [self = parts_.nodes.self](const Session& session) {
+        return session.node == self;
+    };
+    for (const UserId& id : users) {
+        Entered entered = co_await enter(id);
+        const SlotId slot = entered.slot();
+        if (!users_.at(slot).sessions.empty()) {
+            continue;  // Came meanwhile.
+        }
+        users_.at(slot).loaded = false;
+        Result<bool> ready = co_await ensure_record(slot);
+        if (!ready || is_apart()) {
+            co_return store_away();
+        }
+        if (std::ranges::none_of(users_.at(slot).record->sessions, is_ours)) {
+            continue;
+        }
+        // The end that was lost was told, and the database may know of it.
+        parts_.profiles.invalidate(id);
+        const ProfileAnswer answer = co_await parts_.profiles.get(id);
+        User& user = users_.at(slot);
+        auto raised = above_what_was_lost(*user.record);
+        if (answer.profile) {
+            raised->presence.last_seen =
+                std::max(raised->presence.last_seen, answer.profile->last_seen);
+        }
+        user.record = std::move(raised);
+        user.ahead = true;
+        ++parts_.counters.records_lost;
+        Change edit = [is_ours](Draft& draft) { std::erase_if(draft.sessions, is_ours); };
+        Result<bool> settled = co_await settle(slot, Cause::assertion, std::move(edit));
+        if (!settled) {
+            co_return settled.error();
+        }
+    }
+    co_return true;
+}
+
 Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     std::vector<UserId> ids;
     ids.reserve(users.size());

@@ -298,6 +298,56 @@ TEST(ClusterLoss, TheRecordOfOneWhoseOtherDeviceMovedAwayIsWatchedOver) {
     EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
 }
 
+/// What a fail-over does that loses what was written since `record`.
+void put_back(Cluster& cluster, const UserRecordRef& record) {
+    const UserId user("ann");
+    cluster.sessions.erase(user);
+    const Commit commit{user, 0, record, 26h, nullptr};
+    ASSERT_EQ(cluster.sessions.commit(commit, nullptr), CommitOutcome::committed);
+    cluster.nodes.fail_over();
+}
+
+TEST(ClusterLoss, AFailOverThatLosesAGoodbyeDoesNotBringItsSessionBack) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    const UserRecordRef before = cluster.record("ann");
+    cluster.run(5s);
+    cluster.bye(ann);
+    cluster.run(2s);
+    const Version told = cluster.look(cluster.node(1), "bob", "ann").version;
+    const std::optional<WallTime> left = cluster.stored_last_seen("ann");
+    put_back(cluster, before);
+    cluster.run(10s);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+    const Told now = cluster.look(cluster.node(1), "bob", "ann");
+    EXPECT_EQ(now.status, offline);
+    EXPECT_GT(now.version, told);
+    EXPECT_EQ(cluster.record("ann")->presence.last_seen, left);
+    EXPECT_EQ(cluster.stored_last_seen("ann"), left);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann").back(), offline);
+}
+
+TEST(ClusterLoss, WhoCameBackAfterALostGoodbyeHasOneSessionAndGoesForGood) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    const UserRecordRef before = cluster.record("ann");
+    cluster.bye(ann);
+    cluster.run(2s);
+    put_back(cluster, before);
+    const auto again = cluster.connect(cluster.node(0), "ann");
+    cluster.run(10s);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    EXPECT_FALSE(cluster.connection(again).ended);
+    cluster.bye(again);
+    cluster.run(2s);
+    EXPECT_TRUE(cluster.record("ann")->sessions.empty());
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, offline);
+}
+
 TEST(ClusterLoss, WhoIsNamedTwiceAmongTheDeadsUsersIsSettledOnce) {
     Cluster cluster(2);
     const auto ann = cluster.connect(cluster.node(0), "ann");
