@@ -228,6 +228,7 @@ void ClusterMember::set_health(StoreHealth health) {
     if (health != StoreHealth::ok) {
         asserted_.clear();  // What happens now is kept here, and is to be stated before it counts.
     }
+    spares_watchers_ = spares_watchers_ || health == StoreHealth::down;
     tell_threads(false, {});
     parts_.on_health(health);
     parts_.scheduler.cancel(unknown_timer_);
@@ -250,8 +251,10 @@ void ClusterMember::suspect() {
 }
 
 void ClusterMember::look_again_everywhere() {
+    spares_watchers_ = false;
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post([shard] {
+            shard->nodes.spares_watchers = false;
             shard->watches.look_at_all_again();
             shard->rooms.look_at_all_again();
         });
@@ -269,7 +272,8 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post([shard, renamed, last_vouched,
                                view = NodeView{health_, self_, lease_until_, others_,
-                                               awaited_.empty(), loss_, lost_all_}]() mutable {
+                                               awaited_.empty(), loss_, lost_all_,
+                                               spares_watchers_}]() mutable {
             const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
             shard->nodes = std::move(view);
             shard->sessions.set_node(shard->nodes.self);

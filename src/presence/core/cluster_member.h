@@ -164,6 +164,7 @@ private:
     std::set<std::uint32_t> unheard_ends_;
     std::map<std::uint32_t, MonoTime> kept_at_;  ///< By partition.
     Scheduler::TimerId timer_;
+    bool spares_watchers_ = false;      ///< NodeView::spares_watchers.
     Scheduler::TimerId unknown_timer_;  ///< While the store is away, until watchers are told.
 };
 

@@ -238,6 +238,9 @@ void RoomDesk::take_found(const RoomReplica& replica, std::uint32_t slot, const 
 }
 
 void RoomDesk::take_unreachable(RoomSubject& subject, bool counts) {
+    if (parts_.nodes.spares_watchers && subject.shown) {
+        return;  // All are looked at again when it can be told, or has long not been.
+    }
     changed(subject, subject.take_unreachable(counts), false);
     if (!parts_.nodes.is_cut_off()) {
         look_again_later(subject,

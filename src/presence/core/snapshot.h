@@ -119,6 +119,12 @@ public:
     /// How long the calls of look took, from rules to verdicts.
     [[nodiscard]] const LatencyHistogram& look_times() const noexcept { return look_times_; }
 
+    /// Whether a viewer that was told something is to hold it, though `seen` says that nobody can
+    /// tell (NodeView::spares_watchers). The same for whom it may see and whom it may not.
+    [[nodiscard]] bool spares(const Seen& seen) const {
+        return seen.unreachable && nodes_.spares_watchers;
+    }
+
 private:
     const Clock& clock_;
     ProfileCache& profiles_;

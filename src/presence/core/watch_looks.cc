@@ -192,6 +192,11 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
             older.push_back(one.user);
             continue;
         }
+        if (reader_.spares(one) && edge->told < kNotTold && one.verdict == edge->verdict) {
+            let_go(edges[i]);
+            release_news(edges[i]);
+            continue;  // All are looked at again when it can be told, or has long not been.
+        }
         const Verdict before = edge->verdict;
         const bool differs = take(edges[i], one);
         if (one.verdict.unread()) {

@@ -298,6 +298,27 @@ TEST(ClusterLoss, TheRecordOfOneWhoseOtherDeviceMovedAwayIsWatchedOver) {
     EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
 }
 
+TEST(ClusterLoss, WhoeverLooksAgainInAShortOutageGoesOnHoldingWhatItWasTold) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann", "nobody"});
+    cluster.set_store(false);
+    cluster.run(4s);
+    cluster.node(1).shard.watches.look_at_all_again();  // As after a gap in what was heard.
+    cluster.run(2s);
+    EXPECT_TRUE(cluster.connection(bob).told.empty()) << cluster.connection(bob).told.front();
+    cluster.set_store(true);
+    cluster.node(1).shard.watches.look_at_all_again();
+    cluster.run(100ms);
+    cluster.node(1).shard.watches.look_at_all_again();
+    cluster.run(15s);
+    EXPECT_TRUE(cluster.connection(bob).told.empty()) << cluster.connection(bob).told.front();
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.run(2s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{Status::busy}));
+}
+
 /// What a fail-over does that loses what was written since `record`.
 void put_back(Cluster& cluster, const UserRecordRef& record) {
     const UserId user("ann");
