@@ -1,4 +1,4 @@
-// The demo page with names of any length and direction, and by keyboard alone.
+// The demo page with names of any length and direction, by keyboard alone, and without a connection.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -92,4 +92,29 @@ describe("by keyboard", () => {
     assert.ok(await menu.evaluate((summary) => summary === document.activeElement));
     await page.close();
   });
+});
+
+test("while there is no connection nothing is shown as certain, and what was not done is said and taken back", async () => {
+  const { page } = await openPerson(browser.context, server.url, "lou");
+  await page.getByRole("button", { name: /^Close abruptly/ }).click();
+  await page.getByText("Server: ?", { exact: true }).waitFor();
+  await page.getByRole("radio", { name: /^Busy/ }).click();
+  await page.locator(".events li", { hasText: "Your status was not set: not connected" }).waitFor();
+  assert.ok(await page.getByRole("radio", { name: /^Online/ }).isChecked());
+  await page.getByPlaceholder("Say something").fill("hello");
+  await page.keyboard.press("Enter");
+  await page.locator(".events li", { hasText: "It was not said: not connected" }).waitFor();
+  assert.equal(await page.getByPlaceholder("Say something").inputValue(), "hello");
+  await page.close();
+});
+
+test("whose presence is not known stands among nobody who is not here", async () => {
+  const page = await browser.context.newPage();
+  // No connection comes about, so nothing is ever told.
+  await page.routeWebSocket(/\/v1\/connect$/, (socket) => socket.close());
+  await page.goto(`${server.url}/?user=max`);
+  const group = (title) => page.locator(`ul.people[aria-label="${title}"] > li`);
+  await group("Not known").first().waitFor();
+  assert.equal(await group("Not here").count(), 0);
+  await page.close();
 });

@@ -15,8 +15,8 @@ const TYPES = {
   ".svg": "image/svg+xml",
 };
 const POLICY =
-  "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'self'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 const PEOPLE = [
   { userId: "ada", name: "Ada Lovelace" },
   { userId: "grace", name: "Grace Hopper" },

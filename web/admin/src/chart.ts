@@ -1,9 +1,11 @@
 import uPlot from "uplot";
-import { h } from "../../common/dom.js";
+import { h, setText } from "../../common/dom.js";
 import { alone } from "./metrics.js";
 import type { Line, Look } from "./watcher.js";
 
 const HEIGHT = 150;
+/** The first looks stand at the right end of so much time. */
+const LEAST_SECONDS = 60;
 const COLOURS = ["--accent", "--online", "--away", "--busy", "--none"];
 /** The least that the axis reaches to, so that a flat line is seen to lie low. */
 const LEAST_HIGH = { "": 1, "a second": 1, ms: 0.1 };
@@ -19,6 +21,7 @@ export class Chart {
   readonly element: HTMLElement;
   readonly #lines: readonly Line[];
   readonly #unit: Unit;
+  readonly #missing: string;
   readonly #place = h("div", { class: "plot", "aria-hidden": "true" });
   readonly #now = h("p", { class: "now" });
   readonly #nothing: HTMLElement;
@@ -28,7 +31,8 @@ export class Chart {
   constructor(title: string, unit: Unit, lines: readonly Line[], missing: string) {
     this.#lines = lines;
     this.#unit = unit;
-    this.#nothing = h("p", { class: "hint nothing", text: missing });
+    this.#missing = missing;
+    this.#nothing = h("p", { class: "hint nothing" });
     this.element = h(
       "section",
       { class: "card chart" },
@@ -44,6 +48,8 @@ export class Chart {
       looks.map((look, index) => read(look, looks[index - 1]) ?? null),
     );
     const isEmpty = values.every((line) => line.every((value) => value === null));
+    // What is compared with the look before takes two of them.
+    setText(this.#nothing, looks.length < 2 ? "Looking …" : this.#missing);
     this.#nothing.hidden = !isEmpty;
     this.#place.hidden = this.#now.hidden = isEmpty;
     if (isEmpty) {
@@ -81,7 +87,10 @@ export class Chart {
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, LEAST_HIGH[this.#unit])] } },
+        scales: {
+          x: { range: (_plot, low, high) => [Math.min(low, high - LEAST_SECONDS), high] },
+          y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, LEAST_HIGH[this.#unit])] },
+        },
         axes: [
           { ...axis, size: 28, space: 90, values: (_plot, ticks) => ticks.map((at) => clock.format(at * 1_000)) },
           { ...axis, size: 52, values: (_plot, ticks) => ticks.map(format) },

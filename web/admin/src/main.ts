@@ -99,6 +99,9 @@ class App {
     setText(this.#status, error ? error.message : "Live");
     this.#status.dataset["tone"] = error ? "bad" : "good";
     this.#draw();
+    if (error) {
+      this.#overview.lost();
+    }
   }
 
   #draw(): void {

@@ -141,6 +141,11 @@ export class Overview {
     }
   }
 
+  /** The server does not answer: what was seen last stays, but for how it is. */
+  lost(): void {
+    setText(this.#tiles.get("Server") as HTMLElement, "no answer");
+  }
+
   #set(name: string, value: number | undefined): void {
     setText(this.#tiles.get(name) as HTMLElement, value === undefined ? "–" : format(value));
   }

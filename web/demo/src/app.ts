@@ -1,4 +1,9 @@
-import { PresenceClient, type PresenceError, type UserPresence } from "@presenced/client";
+import {
+  PresenceClient,
+  type DeclaredStatus,
+  type PresenceError,
+  type UserPresence,
+} from "@presenced/client";
 import { Beside } from "./beside.js";
 import { Contacts } from "./contacts.js";
 import { CustomStatusDialog } from "./custom_status.js";
@@ -58,7 +63,7 @@ export class App {
     this.#beside = new Beside(userId);
     this.#header = new Header(this.#client, this.#lab, this.#beside.button, onSwitch);
     this.#room = new RoomPanel(this.#client, this.#roster, (error) =>
-      this.#fail(error as PresenceError),
+      this.#fail(error as PresenceError, "It was not said"),
     );
     const custom = new CustomStatusDialog(this.#client, userId, async (customStatus) => {
       await this.#client.setStatus({ customStatus });
@@ -76,9 +81,9 @@ export class App {
       (other) => this.#unblock(other),
     );
     this.#me = new Me(this.#client, userId, {
-      setStatus: (status, end) => this.#try(this.#client.setStatus({ status, ...end })),
+      setStatus: (status, end) => this.#setStatus(status, end),
       editCustomStatus: () => custom.open(),
-      editPrivacy: () => this.#try(privacy.open()),
+      editPrivacy: () => this.#try(privacy.open(), "Your rules could not be read"),
     });
     this.#contacts = new Contacts(this.#client, this.#roster, {
       block: (other) => this.#block(other),
@@ -325,7 +330,14 @@ export class App {
     const done = this.#client.block([userId]).then(() => {
       this.#timeline.add(`You blocked ${this.#roster.name(userId)}: neither of you sees the other`);
     });
-    this.#try(done);
+    this.#try(done, "Nobody was blocked");
+  }
+
+  #setStatus(status: DeclaredStatus, end: { expiresInMs?: number }): void {
+    this.#client.setStatus({ status, ...end }).catch((error: PresenceError) => {
+      this.#me.showDeclared(this.#told.get(this.#userId)?.declared?.status ?? "auto");
+      this.#fail(error, "Your status was not set");
+    });
   }
 
   async #unblock(userId: string): Promise<void> {
@@ -333,12 +345,13 @@ export class App {
     this.#timeline.add(`You no longer block ${this.#roster.name(userId)}`);
   }
 
-  #try(done: Promise<unknown>): void {
-    done.catch((error: PresenceError) => this.#fail(error));
+  #try(done: Promise<unknown>, whatFailed: string): void {
+    done.catch((error: PresenceError) => this.#fail(error, whatFailed));
   }
 
-  #fail(error: PresenceError): void {
-    this.#timeline.add(`${error.message} (${error.code})`, "bad");
+  #fail(error: PresenceError, whatFailed?: string): void {
+    const text = `${error.message} (${error.code})`;
+    this.#timeline.add(whatFailed === undefined ? text : `${whatFailed}: ${text}`, "bad");
   }
 }
 

@@ -13,7 +13,8 @@ export interface ContactActions {
 const GROUPS: readonly { title: string; statuses: readonly OwnStatus[] }[] = [
   { title: "Here", statuses: ["online", "busy", "dnd"] },
   { title: "Away", statuses: ["away"] },
-  { title: "Not here", statuses: ["offline", "invisible", "unknown"] },
+  { title: "Not here", statuses: ["offline", "invisible"] },
+  { title: "Not known", statuses: ["unknown"] },
 ];
 
 /** As a reader expects it: "User 9" before "User 10". */
@@ -117,6 +118,7 @@ export class Contacts {
     count: h("span", { class: "count" }),
     list: h("ul", { class: "people", "aria-label": title }),
     title,
+    heading: h("h3"),
   }));
 
   constructor(client: PresenceClient, roster: Roster, actions: ContactActions) {
@@ -149,7 +151,10 @@ export class Contacts {
       "section",
       { class: "card contacts", "aria-labelledby": "people-title" },
       h("h2", { id: "people-title" }, "People", this.#stale),
-      ...this.#groups.flatMap((group) => [h("h3", {}, `${group.title} `, group.count), group.list]),
+      ...this.#groups.flatMap(({ title, heading, count, list }) => {
+        heading.append(`${title} `, count);
+        return [heading, list];
+      }),
       form,
     );
   }
@@ -182,6 +187,7 @@ export class Contacts {
       const rows = places.get(group.list) ?? [];
       placeInOrder(group.list, rows);
       setText(group.count, String(rows.length));
+      group.heading.hidden = rows.length === 0 && group.title === "Not known";
     }
   }
 

@@ -41,7 +41,9 @@ export class Header {
     setText(this.#state, text);
     setText(this.#countdown, countdown);
     this.#connection.dataset["tone"] = tone;
-    const store = this.#client.health?.store;
+    // What was told on a connection that is gone may be over.
+    const isReady = this.#client.connection.state === "ready";
+    const store = isReady ? this.#client.health?.store : undefined;
     setText(this.#health, store === undefined ? "Server: ?" : `Server: ${store}`);
     this.#health.dataset["tone"] = store === "ok" ? "good" : store === "down" ? "bad" : "warn";
   }

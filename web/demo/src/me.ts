@@ -99,7 +99,7 @@ export class Me {
     this.#devices.hidden = devices.length === 0;
   }
 
-  /** What was declared, when another device of the user changed it. */
+  /** What is declared: another device of the user changed it, or what was chosen here was refused. */
   showDeclared(status: DeclaredStatus): void {
     const radio = this.#radios.get(status);
     if (radio !== undefined && !radio.checked) {

@@ -151,7 +151,13 @@ export class RoomPanel {
     this.#client.setTyping(this.#target, false);
     this.#client
       .signal({ to: this.#target, kind: SAY, active: true, data: { text } })
-      .then(() => this.#bubble(this.#roster.me, text), this.#onFail);
+      .then(
+        () => this.#bubble(this.#roster.me, text),
+        (error: Error) => {
+          this.#input.value ||= text;
+          this.#onFail(error);
+        },
+      );
   }
 
   #heard({ kind, room, from, data }: Signal): void {
