@@ -138,6 +138,23 @@ describe("an operator", () => {
     await person.page.close();
   });
 
+  test("goes through the list of a full room page by page", async () => {
+    const page = await enter();
+    await page.getByRole("tab", { name: "Rooms" }).click();
+    await page.getByLabel("Rooms that begin with").fill("stadium");
+    await page.getByRole("button", { name: "Look" }).last().click();
+    await page.locator("ul.rooms button", { hasText: "stadium" }).click();
+    const members = page.locator("ul.members > li");
+    const more = page.getByRole("button", { name: "Show more" });
+    await more.waitFor({ timeout: 15_000 });
+    assert.equal(await members.count(), 100);
+    await more.press("Enter");
+    await members.nth(199).waitFor({ timeout: 15_000 });
+    const names = await page.locator("ul.members bdi").allTextContents();
+    assert.equal(new Set(names).size, 200);
+    assert.ok(await more.evaluate((button) => button === document.activeElement));
+  });
+
   test("finds a user's session, why another sees what, and ends the session", async () => {
     const page = await enter();
     await search(page, "bob", "alice");
