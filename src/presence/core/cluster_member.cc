@@ -270,20 +270,20 @@ void ClusterMember::lose_memory_of_others() {
 
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
     for (Shard* const shard : parts_.shards.all) {
-        shard->scheduler.post([shard, renamed, last_vouched,
-                               view = NodeView{health_, self_, lease_until_, others_,
-                                               awaited_.empty(), loss_, lost_all_,
-                                               spares_watchers_}]() mutable {
-            const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
-            shard->nodes = std::move(view);
-            shard->sessions.set_node(shard->nodes.self);
-            if (renamed) {
-                shard->service.renamed(last_vouched);
-            }
-            if (renamed || is_back) {
-                shard->rooms.look_at_all_again();
-            }
-        });
+        shard->scheduler.post(
+            [shard, renamed, last_vouched,
+             view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
+                             lost_all_, spares_watchers_}]() mutable {
+                const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
+                shard->nodes = std::move(view);
+                shard->sessions.set_node(shard->nodes.self);
+                if (renamed) {
+                    shard->service.renamed(last_vouched);
+                }
+                if (renamed || is_back) {
+                    shard->rooms.look_at_all_again();
+                }
+            });
     }
 }
 
