@@ -58,6 +58,9 @@ Server::Server(const Parts& parts)
     shard.reader.set_held_here([this](std::vector<UserId> users) {
         return records_held(process, shards, std::move(users));
     });
+    shard.watches.set_on_older([this](const UserId& user, ToldVersions told) {
+        process.post([this, user, told] { shard.service.settle_above(user, told); });
+    });
     shard.reader.set_on_unreachable([this] { process.post([this] { member.suspect(); }); });
     endpoint.set_gap_handler([this] {
         PartitionSet all(MemorySessions::kPartitions);

@@ -30,6 +30,11 @@ NodeCluster::NodeCluster(const Parts& parts)
             Shard& home = shards->home_of(user);
             home.scheduler.post([&home, user] { home.service.settle_lapsed(user); });
         });
+        shard->watches.set_on_older(
+            [shards = &parts.shards](const UserId& user, ToldVersions told) {
+                Shard& home = shards->home_of(user);
+                home.scheduler.post([&home, user, told] { home.service.settle_above(user, told); });
+            });
         gateway::Gateway* const gateway = parts.gateways[i];
         parts.store.set_gap_handler(i, [shard, gateway](const PartitionSet& lost) {
             shard->cache.invalidate(lost);  // RULINGS 8

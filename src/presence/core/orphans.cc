@@ -127,7 +127,16 @@ void PresenceService::renamed(MonoTime last_vouched) {
                 orphan(local_id, *held, last_vouched);
             }
         }
-        // What was thought while nobody listened is void: the others have settled it.
+        // What was thought while nobody listened is void: the others have settled it. But it was
+        // told here.
+        if (user.ahead && user.record) {
+            const Presence& told = user.record->presence;
+            parts_.scheduler.after(
+                kSettleRetry,
+                [this, id = user.id, told = ToldVersions{told.own_version, told.shown_version}] {
+                    settle_above(id, told);
+                });
+        }
         user.loaded = user.ahead = user.untold = false;
         if (user.sessions.empty()) {
             without_sessions.push_back(slot);

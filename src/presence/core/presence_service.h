@@ -118,6 +118,11 @@ public:
     /// fail-over lost their ends (RULINGS 22). Who has others here is assert_again's.
     [[nodiscard]] Task<Result<bool>> end_unheld(std::vector<UserId> users);
 
+    /// Commits what stands of the user above versions that were told, and that the store does not
+    /// know of (RULINGS 3): viewers that hold them would never take what is true. Tried again while
+    /// the store is away.
+    Detached settle_above(UserId user, ToldVersions told);
+
     /// This node goes by another name from now on (NodeView::self), as the others have settled its
     /// death: a session counts again from its first sign of life after `last_vouched`.
     void renamed(MonoTime last_vouched);
@@ -168,6 +173,8 @@ public:
     [[nodiscard]] const StallLog& stalls() const noexcept { return stalls_; }
 
 private:
+    /// What has to be settled and cannot be is tried again after that long.
+    static constexpr Millis kSettleRetry{1000};
     /// What a change works on; settle() makes a record of it.
     struct Draft {
         std::vector<Session> sessions;

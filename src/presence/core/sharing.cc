@@ -237,6 +237,34 @@ Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
     co_return true;
 }
 
+Detached PresenceService::settle_above(UserId id, ToldVersions told) {
+    const auto is_reached = [told](const Presence& presence) {
+        return presence.own_version >= told.own && presence.shown_version >= told.shown;
+    };
+    Entered entered = co_await enter(id);
+    const SlotId slot = entered.slot();
+    users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
+    Result<bool> ready = co_await ensure_record(slot);
+    if (ready && !is_apart() && is_reached(users_.at(slot).record->presence)) {
+        co_return;
+    }
+    Result<bool> settled = false;
+    if (ready && !is_apart()) {
+        User& user = users_.at(slot);
+        auto raised = std::make_shared<UserRecord>(*user.record);
+        raise(raised->presence.own_version, {told.own.value + 1});
+        raise(raised->presence.shown_version, {told.shown.value + 1});
+        user.record = std::move(raised);
+        user.ahead = user.untold = true;
+        ++parts_.counters.records_lost;
+        Change nothing = [](Draft&) {};
+        settled = co_await settle(slot, Cause::assertion, std::move(nothing));
+    }
+    if (!settled || !*settled) {
+        parts_.scheduler.after(kSettleRetry, [this, id, told] { settle_above(id, told); });
+    }
+}
+
 Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     std::vector<UserId> ids;
     ids.reserve(users.size());

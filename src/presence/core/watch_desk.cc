@@ -46,6 +46,7 @@ WatchEdge* WatchDesk::find(EdgeRef ref) {
 void WatchDesk::drop(WatchIndex::EdgeId id) {
     const UserId user = index_.subject_of(id).user;
     const std::uint32_t connection = index_.edge(id).connection;
+    older_.erase(id);
     if (index_.remove(id) && (neighbour_ == nullptr || !neighbour_->follows(user))) {
         bus_.unsubscribe(user);
     }

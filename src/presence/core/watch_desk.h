@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <set>
 #include <span>
@@ -110,6 +111,11 @@ public:
     /// Sends what was collected. At the end of each turn of the loop.
     void flush();
 
+    /// Called for a user of whom a viewer holds a version that the store has not reached, look
+    /// after look.
+    using OnOlder = std::function<void(const UserId& user, ToldVersions told)>;
+    void set_on_older(OnOlder hook) { on_older_ = std::move(hook); }
+
     /// Whether anybody here watches the user.
     [[nodiscard]] bool follows(const UserId& user) { return index_.find(user) != nullptr; }
     /// Whether the connection is told by a watch how the user's status changes.
@@ -123,6 +129,8 @@ public:
 private:
     /// A look that could not tell is made again after that long.
     static constexpr Millis kRetry{1000};
+    /// The nodes have stated what they hold by then, and what was on its way has come.
+    static constexpr Millis kOlderFor{3000};
     /// Told to nobody yet, and so different from whatever a look finds.
     static constexpr Version kNotTold{std::numeric_limits<std::uint64_t>::max()};
 
@@ -137,6 +145,7 @@ private:
     void drop(WatchIndex::EdgeId id);
     /// Whether the store knows less than the viewer was told.
     [[nodiscard]] static bool is_older(const WatchEdge& edge, const Seen& seen);
+    void note_older(EdgeRef edge, const Seen& seen);
     [[nodiscard]] static bool is_news(const WatchEdge& edge, const PresenceEvent& event);
     void mark_dirty(WatchIndex::EdgeId id);
     /// One connection's part of a look; the edges are held.
@@ -211,6 +220,9 @@ private:
     };
     /// One wait an edge, however often it is looked at meanwhile.
     boost::unordered_flat_map<WatchIndex::EdgeId, Untold> untold_;
+    /// Since when the looks of an edge have found less than its viewer was told.
+    boost::unordered_flat_map<WatchIndex::EdgeId, MonoTime> older_;
+    OnOlder on_older_;
     /// Users who a connection must be told of and could not.
     struct Retry {
         UserId viewer;

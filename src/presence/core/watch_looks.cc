@@ -187,11 +187,13 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
         recall(edges[i], one);
         if (is_older(*edge, one)) {
             // A node that held the user while the store was away has not said so yet (RULINGS 7).
+            note_older(edges[i], one);
             let_go(edges[i]);
             release_news(edges[i]);
             older.push_back(one.user);
             continue;
         }
+        older_.erase(edges[i].id);
         if (reader_.spares(one) && edge->told < kNotTold && one.verdict == edge->verdict) {
             let_go(edges[i]);
             release_news(edges[i]);
@@ -219,6 +221,17 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
     }
     std::ranges::move(older, std::back_inserter(unread));
     look_again_later(connection, std::move(unread));
+}
+
+void WatchDesk::note_older(EdgeRef edge, const Seen& seen) {
+    const MonoTime now = clock_.now();
+    const auto [since, first] = older_.try_emplace(edge.id, now);
+    if (first || now - since->second < kOlderFor || !on_older_) {
+        return;
+    }
+    since->second = now;
+    const Version told = index_.edge(edge.id).told;
+    on_older_(seen.user, seen.verdict.own() ? ToldVersions{told, {}} : ToldVersions{{}, told});
 }
 
 void WatchDesk::look_again_later(std::uint32_t connection, std::vector<UserId> users) {

@@ -99,4 +99,10 @@ struct PresenceEvent {
 
 using PresenceEventRef = std::shared_ptr<const PresenceEvent>;
 
+/// Versions of a user that somebody was told, of either face; 0: not of that one.
+struct ToldVersions {
+    Version own;
+    Version shown;
+};
+
 }  // namespace presence

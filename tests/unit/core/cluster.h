@@ -48,6 +48,9 @@ public:
             shard.reader.set_on_lapsed([this](const UserId& user) {
                 scheduler.post([this, user] { shard.service.settle_lapsed(user); });
             });
+            shard.watches.set_on_older([this](const UserId& user, ToldVersions told) {
+                scheduler.post([this, user, told] { shard.service.settle_above(user, told); });
+            });
             shard.reader.set_on_unreachable([this] { member.suspect(); });
         }
 

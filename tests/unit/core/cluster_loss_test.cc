@@ -319,6 +319,31 @@ TEST(ClusterLoss, WhoeverLooksAgainInAShortOutageGoesOnHoldingWhatItWasTold) {
     EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{Status::busy}));
 }
 
+TEST(ClusterLoss, WhoHoldsAHigherVersionThanTheStoreHasIsToldAHigherOneSoon) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    const UserRecordRef before = cluster.record("ann");
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.run(2s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::automatic);
+    cluster.run(2s);
+    const Version held = cluster.connection(bob).told.back().version;
+    auto older = std::make_shared<UserRecord>(*cluster.record("ann"));
+    older->presence.shown_version = before->presence.shown_version;
+    older->presence.own_version = before->presence.own_version;
+    const Commit commit{UserId("ann"), older->commit++, older, 26h, nullptr};
+    ASSERT_EQ(cluster.sessions.commit(commit, nullptr), CommitOutcome::committed);
+    cluster.node(0).shard.service.renamed({});  // It forgets what it held.
+    cluster.node(1).shard.watches.look_at_all_again();
+    cluster.run(8s);
+    EXPECT_EQ(cluster.connection(bob).told.back().status, online);
+    EXPECT_GT(cluster.connection(bob).told.back().version, held);
+    EXPECT_EQ(cluster.record("ann")->presence.shown_version,
+              cluster.connection(bob).told.back().version);
+}
+
 /// What a fail-over does that loses what was written since `record`.
 void put_back(Cluster& cluster, const UserRecordRef& record) {
     const UserId user("ann");
