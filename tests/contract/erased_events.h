@@ -30,17 +30,19 @@ void expect_an_erasure_to_take_the_events(Life& life, WebhookOutbox& outbox,
     const std::string of_bob = changed("bob", "stays");
     const std::string last = R"({"id":"2","type":"user.offline","userId":"ann","at":1})";
     const std::string older = R"({"id":"3","type":"user.offline","userId":"ann","lastSeenAt":1})";
+    const std::string ann = subject_of(UserId("ann"));
+    const std::string bob = subject_of(UserId("bob"));
     // A dead letter of both, one of ann alone, a batch of ann that waits, and events in none.
-    ASSERT_TRUE(life.run(outbox.append({{kTarget, "ann", of_ann}, {kTarget, "bob", of_bob}})));
+    ASSERT_TRUE(life.run(outbox.append({{kTarget, ann, of_ann}, {kTarget, bob, of_bob}})));
     ASSERT_EQ(claim("a").size(), 1U);
     ASSERT_TRUE(life.run(outbox.give_up("a", "gone")));
-    ASSERT_TRUE(life.run(outbox.append({{kTarget, "ann", of_ann}})));
+    ASSERT_TRUE(life.run(outbox.append({{kTarget, ann, of_ann}})));
     ASSERT_EQ(claim("b").size(), 1U);
     ASSERT_TRUE(life.run(outbox.give_up("b", "gone")));
-    ASSERT_TRUE(life.run(outbox.append({{kTarget, "ann", of_ann}})));
+    ASSERT_TRUE(life.run(outbox.append({{kTarget, ann, of_ann}})));
     ASSERT_EQ(claim("c").size(), 1U);
-    ASSERT_TRUE(life.run(outbox.append(
-        {{kTarget, "ann", older}, {kTarget, "ann", last}, {kTarget, "bob", of_bob}})));
+    ASSERT_TRUE(life.run(
+        outbox.append({{kTarget, ann, older}, {kTarget, ann, last}, {kTarget, bob, of_bob}})));
 
     ASSERT_TRUE(life.run(profiles.erase(UserId("ann"), WallTime::from_ms(1'000))));
 

@@ -213,6 +213,9 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
         cut_off(sessions_.at(local), EndReason::erased);
     }
     users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
+    if (parts_.webhooks != nullptr) {
+        parts_.webhooks->forget(id);  // What the outbox has of it goes with the row.
+    }
     auto ended = std::make_shared<std::vector<Session>>();
     // All in one step, so that watchers hear of one end, and nothing in it of what is erased.
     Change edit = [ended, until = barred_until()](Draft& draft) {

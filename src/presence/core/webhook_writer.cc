@@ -12,11 +12,6 @@ namespace {
 constexpr Millis kBetweenWrites{100};
 constexpr Millis kAfterFailure{1000};
 
-/// Users and rooms may have the same names.
-std::string subject_of(const WebhookEvent& event) {
-    return event.room.text.empty() ? "user:" + event.user.text : "room:" + event.room.text;
-}
-
 }  // namespace
 
 void WebhookWriter::note(WebhookEvent event) {
@@ -29,11 +24,19 @@ void WebhookWriter::note(WebhookEvent event) {
     }
     ++counters_.webhooks_noted;
     const std::string body = encode_(event, "evt_" + random_.token());
-    const std::string subject = subject_of(event);
+    const std::string subject =
+        event.room.text.empty() ? subject_of(event.user) : subject_of(event.room);
     for (const std::string& target : targets_) {
         queue_.push_back({target, subject, body});
     }
     arm(kBetweenWrites);
+}
+
+void WebhookWriter::forget(const UserId& user) {
+    const std::string subject = subject_of(user);
+    const auto is_of_user = [&](const OutboxEvent& event) { return event.subject == subject; };
+    std::erase_if(queue_, is_of_user);
+    std::erase_if(writing_, is_of_user);
 }
 
 void WebhookWriter::arm(Millis delay) {
@@ -52,14 +55,15 @@ Detached WebhookWriter::flush_later() {
 }
 
 Task<bool> WebhookWriter::flush() {
-    if (queue_.empty() || in_flight_ > 0) {
+    if (queue_.empty() || is_writing_) {
         co_return queue_.empty();
     }
-    std::vector<OutboxEvent> taken = std::exchange(queue_, {});
-    std::vector<OutboxEvent> copy = taken;
-    in_flight_ = taken.size();
+    writing_ = std::exchange(queue_, {});
+    std::vector<OutboxEvent> copy = writing_;
+    is_writing_ = true;
     Result<bool> appended = co_await outbox_.append(std::move(copy));
-    in_flight_ = 0;
+    is_writing_ = false;
+    std::vector<OutboxEvent> taken = std::exchange(writing_, {});
     if (appended) {
         failing_ = false;
         if (wake_) {

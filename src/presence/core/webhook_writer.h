@@ -41,12 +41,13 @@ public:
 
     [[nodiscard]] bool wanted() const override { return !targets_.empty(); }
     void note(WebhookEvent event) override;
+    void forget(const UserId& user) override;
 
     /// Writes what is queued now. False: the outbox did not take it, and it stays queued.
     [[nodiscard]] Task<bool> flush();
 
     /// Events times targets that are not in the outbox yet.
-    [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + in_flight_; }
+    [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + writing_.size(); }
 
 private:
     void arm(Millis delay);
@@ -61,7 +62,8 @@ private:
     UniqueFunction<void()> wake_;
     std::vector<std::string> targets_;
     std::vector<OutboxEvent> queue_;
-    std::size_t in_flight_ = 0;
+    std::vector<OutboxEvent> writing_;  ///< What the outbox has not answered for.
+    bool is_writing_ = false;
     bool armed_ = false;
     bool outbox_full_ = false;
     bool failing_ = false;  ///< For one log line each way.

@@ -14,6 +14,8 @@ public:
     /// Takes the event; never blocks. Events of one user, and of one room, are sent in the order
     /// in which they were noted.
     virtual void note(WebhookEvent event) = 0;
+    /// What was noted of the user, and is not in the outbox yet, is told to nobody any more.
+    virtual void forget(const UserId& user) = 0;
 };
 
 }  // namespace presence

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/base/ids.h"
 #include "presence/base/result.h"
 #include "presence/base/task.h"
 #include "presence/base/time.h"
@@ -11,6 +12,14 @@
 #include <vector>
 
 namespace presence {
+
+/// The subject of events of a user, and of those of a room: they may have the same names.
+[[nodiscard]] inline std::string subject_of(const UserId& user) {
+    return "user:" + user.text;
+}
+[[nodiscard]] inline std::string subject_of(const RoomId& room) {
+    return "room:" + room.text;
+}
 
 /// One event on its way to one receiver.
 struct OutboxEvent {

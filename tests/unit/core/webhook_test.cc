@@ -5,6 +5,8 @@
 
 #include "unit/core/world.h"
 
+#include <functional>
+
 namespace presence {
 namespace {
 
@@ -65,6 +67,7 @@ TEST_F(WebhookTest, OfAnErasedUserTheEndIsToldAndNothingThatWasStored) {
     world->run(5s);
     ASSERT_NE(said().back().after->custom(), nullptr);
     ASSERT_TRUE(world->wait(world->service(kAnn).erase(kAnn)));
+    EXPECT_EQ(world->threads[0]->hooks.forgotten, std::vector<UserId>{kAnn});
     world->run(5s);
     ASSERT_GE(said().size(), 2U);
     const WebhookEvent& changed = said()[said().size() - 2];
@@ -185,6 +188,56 @@ TEST_F(WebhookWriterTest, WhatTheOutboxDoesNotTakeIsWrittenLaterInOrder) {
     scheduler.advance(1s);
     EXPECT_EQ(writer.queued(), 0U);
     EXPECT_EQ(written(), (std::vector<std::string>{"ann", "bob"}));
+}
+
+TEST_F(WebhookWriterTest, WhatIsQueuedOfOneWhoIsErasedIsNotWritten) {
+    writer.set_targets({"t"});
+    state.faults.set_unavailable(true);
+    note("ann");
+    note("bob");
+    scheduler.advance(5s);
+    writer.forget(kAnn);
+    EXPECT_EQ(writer.queued(), 1U);
+    note("ann");  // The word of the end.
+    state.faults.set_unavailable(false);
+    scheduler.advance(1s);
+    EXPECT_EQ(written(), (std::vector<std::string>{"bob", "ann"}));
+}
+
+/// Takes nothing, and lets something happen while it is asked to.
+struct ForgetfulOutbox final : WebhookOutbox {
+    Task<Result<bool>> append(std::vector<OutboxEvent>) override {
+        while_asked();
+        co_return no();
+    }
+    Task<Result<std::vector<OutboxBatch>>> claim(OutboxClaim) override { co_return no(); }
+    Task<Result<bool>> delivered(std::string) override { co_return no(); }
+    Task<Result<bool>> retry(std::string, Millis) override { co_return no(); }
+    Task<Result<bool>> give_up(std::string, std::string) override { co_return no(); }
+    Task<Result<bool>> forget(std::string) override { co_return no(); }
+    Task<Result<DeadLetters>> dead_letters(std::optional<std::int64_t>, std::size_t) override {
+        co_return no();
+    }
+    Task<Result<OutboxCounts>> counts() override { co_return no(); }
+    static Error no() { return {ErrorCode::unavailable, "no outbox", 0, 0}; }
+    std::function<void()> while_asked;
+};
+
+TEST_F(WebhookWriterTest, WhatIsOnItsWayWhenItsUserIsErasedDoesNotComeBack) {
+    ForgetfulOutbox failing;
+    WebhookWriter late(
+        scheduler, random, failing,
+        [](const WebhookEvent& event, std::string_view) { return event.user.text; }, limits,
+        counters);
+    late.set_targets({"t"});
+    for (const char* user : {"ann", "bob"}) {
+        WebhookEvent event;
+        event.user = UserId(user);
+        late.note(std::move(event));
+    }
+    failing.while_asked = [&] { late.forget(kAnn); };
+    EXPECT_FALSE(testing::run_until_complete(scheduler, late.flush()));
+    EXPECT_EQ(late.queued(), 1U);
 }
 
 TEST_F(WebhookWriterTest, OverItsLimitAndWithAFullOutboxEventsAreCountedAsLost) {

@@ -41,7 +41,9 @@ struct WorldOptions {
 struct RecordingHooks final : WebhookEvents {
     [[nodiscard]] bool wanted() const override { return true; }
     void note(WebhookEvent event) override { said.push_back(std::move(event)); }
+    void forget(const UserId& user) override { forgotten.push_back(user); }
     std::vector<WebhookEvent> said;
+    std::vector<UserId> forgotten;
 };
 
 /// What other systems would find of `store.write_every_heartbeat`.

@@ -1,6 +1,7 @@
 #include "presence/stores/postgres/profile_rows.h"
 
 #include "presence/model/words.h"
+#include "presence/ports/webhook_outbox.h"
 
 #include <algorithm>
 #include <memory>
@@ -256,7 +257,7 @@ void erase_events(Connection& connection, const UserId& user) {
         "DELETE FROM presenced.webhook_events WHERE subject = $1 AND NOT "
         "(coalesce(body::json->>'type', '') = 'user.offline' "
         "AND body::json->>'lastSeenAt' IS NULL)",
-        Parameters().text(user.text));
+        Parameters().text(subject_of(user)));
     connection.run(
         "DELETE FROM presenced.webhook_batches b WHERE NOT EXISTS "
         "(SELECT 1 FROM presenced.webhook_events e WHERE e.batch = b.id)");

@@ -1,6 +1,7 @@
 #include "presence/stores/sqlite/profile_rows.h"
 
 #include "presence/model/words.h"
+#include "presence/ports/webhook_outbox.h"
 #include "presence/stores/sqlite/custom_status_columns.h"
 
 #include <array>
@@ -178,17 +179,21 @@ namespace {
 /// Webhooks that have not arrived tell what the user had set. What stays is the word that an erased
 /// user went offline: the one end without a time.
 void erase_events(Connection& connection, const UserId& user) {
-    constexpr std::array<const char*, 2> kOfUser{
-        "DELETE FROM webhook_events WHERE subject = ?1 AND NOT (json_valid(body) AND "
-        "json_extract(body, '$.type') IS 'user.offline' AND "
-        "json_extract(body, '$.lastSeenAt') IS NULL)",
-        "UPDATE webhook_dead SET bodies = (SELECT coalesce(group_concat(value, char(10)), '') "
-        "FROM (SELECT value FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
-        "WHERE json_extract(value, '$.userId') IS NOT ?1 ORDER BY key)) "
-        "WHERE EXISTS (SELECT 1 FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
-        "WHERE json_extract(value, '$.userId') = ?1)"};
-    for (const char* const sql : kOfUser) {
-        Statement write = connection.use(sql);
+    {
+        Statement write = connection.use(
+            "DELETE FROM webhook_events WHERE subject = ?1 AND NOT (json_valid(body) AND "
+            "json_extract(body, '$.type') IS 'user.offline' AND "
+            "json_extract(body, '$.lastSeenAt') IS NULL)");
+        write.bind(subject_of(user));
+        write.run();
+    }
+    {
+        Statement write = connection.use(
+            "UPDATE webhook_dead SET bodies = (SELECT coalesce(group_concat(value, char(10)), '') "
+            "FROM (SELECT value FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
+            "WHERE json_extract(value, '$.userId') IS NOT ?1 ORDER BY key)) "
+            "WHERE EXISTS (SELECT 1 FROM json_each('[' || replace(bodies, char(10), ',') || ']') "
+            "WHERE json_extract(value, '$.userId') = ?1)");
         write.bind(user.text);
         write.run();
     }
