@@ -3,6 +3,7 @@
 
 #include "presence/api/readers.h"
 
+#include "presence/core/records.h"
 #include "presence/protocol/event_stream.h"
 #include "presence/protocol/server_message.h"
 
@@ -67,10 +68,18 @@ Task<Result<SlotId>> Readers::admit(ReaderRequest request, bool is_poll, bool st
     if (!taken) {
         co_return taken.error();
     }
+    // Who was revoked meanwhile had no reader to be ended.
+    UserId asked = user;
+    const ProfileAnswer rules = co_await parts_.shard.cache.get(std::move(asked));
+    const bool revoked = is_revoked(rules.profile, request.claims.issued_at);
     // A poll whose client has only closed its own side is still answered, but never waits.
-    if (draining_ || (!is_poll && has_left(request.connection))) {
+    if (draining_ || revoked || (!is_poll && has_left(request.connection))) {
         if (stays) {
             give_back_place(user);
+        }
+        if (revoked) {
+            ++counters_.refused;
+            co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
         }
         ++counters_.left_early;
         co_return draining_ ? draining() : client_left();

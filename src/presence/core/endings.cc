@@ -174,11 +174,6 @@ Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
     co_return ended;
 }
 
-bool PresenceService::has_sessions(const UserId& id) {
-    const SlotId slot = users_.find(id);
-    return slot && !users_.at(slot).sessions.empty();
-}
-
 void PresenceService::renew_token(SlotId session, std::optional<WallTime> issued_at) {
     if (LocalSession* const local = sessions_.find(session)) {
         local->token_issued_at = issued_at.value_or(WallTime{});

@@ -56,8 +56,10 @@ public:
     [[nodiscard]] Task<Result<Attachment>> beat(BeatRequest request);
     /// A device that lives by HTTP signs out. False: there is no such session.
     [[nodiscard]] Task<Result<bool>> sign_out(UserId user, SessionId session);
-    /// Whether the user has sessions here, those in grace included.
-    [[nodiscard]] bool has_sessions(const UserId& user);
+    /// Whether the user has sessions here, those in grace and those that are being made included.
+    [[nodiscard]] bool is_concerned_with(const UserId& user) const {
+        return static_cast<bool>(users_.find(user));
+    }
     /// The session goes on with a fresh token.
     void renew_token(SlotId session, std::optional<WallTime> issued_at);
     /// Ends the user's sessions here, those in grace included, whose token was issued before.

@@ -261,7 +261,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     if (revision == kErased) {
         parts_.shard.service.drop_deferred(user);
     }
-    if (parts_.shard.service.has_sessions(user)) {
+    if (parts_.shard.service.is_concerned_with(user)) {
         if (revision == kErased) {
             end_erased(user);  // The store had lost them when the others were ended.
         }
@@ -322,7 +322,7 @@ Detached Gateway::end_erased(UserId user) {
     Result<bool> erased = co_await parts_.shard.service.erase(user);
     if (!erased && erased.error().code == ErrorCode::unavailable) {
         parts_.shard.scheduler.after(kRetry, [this, user] {
-            if (parts_.shard.service.has_sessions(user)) {
+            if (parts_.shard.service.is_concerned_with(user)) {
                 end_erased(user);
             }
         });

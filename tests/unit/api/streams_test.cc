@@ -2,6 +2,8 @@
 
 #include "unit/api/readers_world.h"
 
+#include <array>
+
 namespace presence::api::testing {
 namespace {
 
@@ -175,6 +177,27 @@ TEST_F(Streams, FO057_EndsWhenItsTokenIsRevoked) {
     EXPECT_TRUE(sent(1).ends_with(": token_revoked\n\n"));
     EXPECT_FALSE(pipe.ended.contains(2));
     EXPECT_EQ(edges(), 1U);
+}
+
+TEST_F(Streams, FO057_DoesNotBeginWithATokenThatIsRevokedWhileItsUsersHomeIsAsked) {
+    token_of("ann");
+    pass(1s);
+    start();
+    const std::size_t home = shards.homes.index_of(UserId("ann"));
+    const std::size_t here = 1 - home;
+    const std::array<VirtualScheduler*, 2> turns{&first, &second};
+    const auto answer =
+        begin_on(here, "GET", "/v1/stream?users=bob", by("ann"), net::ConnectionId{1});
+    turns[home]->run_ready();  // The token is looked at, and stands.
+    turns[here]->run_ready();  // A place is asked for.
+    MemoryProfileStore database(profiles);
+    ASSERT_TRUE(
+        presence::testing::run_until_complete(database.revoke(UserId("ann"), clock.wall_now()))
+            .has_value());
+    threads[here]->ear.on_profile_changed(UserId("ann"), 1);
+    EXPECT_EQ(answered(answer).status, 401);
+    EXPECT_EQ(edges(), 0U);
+    EXPECT_EQ(places(), 0U);
 }
 
 TEST_F(Streams, EndsWhenItsUserIsErased) {
