@@ -4,8 +4,10 @@
 
 namespace presence {
 
+/// Also where nothing had to be changed: it may be the retry of one that was written though its
+/// answer was lost, and that nobody was told of.
 Result<ProfileChange> ProfileEditor::tell(const UserId& user, Result<ProfileChange> changed) {
-    if (changed && changed->changed) {
+    if (changed) {
         cache_.invalidate(user);
         bus_.publish_profile_changed(user, changed->revision);
     }

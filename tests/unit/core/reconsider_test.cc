@@ -179,6 +179,23 @@ TEST_F(ReconsiderTest, TheDatabaseAwayAtThatMomentShowsUnknownAndHealsWithinTwoS
     }
 }
 
+TEST_F(ReconsiderTest, ABlockWhoseAnswerWasLostIsToldByItsRetryThoughThatChangesNothing) {
+    UserSetChange block;
+    block.add = UserSet({UserId("bob")});
+    world.disk->profiles.faults().set_loses_answers(true);
+    ASSERT_FALSE(world.wait(world.shard_of(kAnn).editor.change_blocks(kAnn, block)));
+    world.disk->profiles.faults().set_loses_answers(false);
+    world.run(1s);
+    world.told(bob).clear();
+    Result<ProfileChange> again =
+        world.wait(world.shard_of(kAnn).editor.change_blocks(kAnn, block));
+    ASSERT_TRUE(again);
+    EXPECT_FALSE(again->changed);
+    world.turn();
+    ASSERT_EQ(world.told(bob).size(), 1U);
+    expect_hidden(world.told(bob)[0]);
+}
+
 TEST_F(ReconsiderTest, WhileNobodyCanLookNothingGoesOutByAVerdictThatMayBeVoid) {
     world.sessions.set_unavailable(true);
     world.change_blocks("ann", "bob", true);
