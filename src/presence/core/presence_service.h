@@ -258,6 +258,8 @@ private:
                                                                   std::vector<Prepared>& all,
                                                                   std::vector<std::size_t> places);
     void keep_here(SlotId user, Cause cause, Prepared& next);
+    /// The store has what stands here.
+    void note_stored(User& user);
     /// The record that `draft` makes; null where it is the one that stands.
     [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
                                                       rules::Transition& transition) const;
@@ -294,6 +296,9 @@ private:
     void take_record(SlotId user, UserRecordRef stored);
     [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);
+    /// Whether nobody of `sessions` counts, and nodes that have not been heard may know of one who
+    /// does (RULINGS 29): nothing may be told, and nothing stated, that says more.
+    [[nodiscard]] bool is_guess(const User& user, const std::vector<Session>& sessions) const;
     /// Whether the store has lost what was told under the versions of `before` (RULINGS 3).
     [[nodiscard]] bool was_lost(const User& user, const UserRecord& before,
                                 const UserRecord& stored);

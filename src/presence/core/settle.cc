@@ -49,15 +49,21 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
         draft.declared.expires_at.reset();
     }
     draft.declared.custom = unless_over(draft.declared.custom, now);
-    const rules::Merged merged =
+    rules::Merged merged =
         rules::merge(draft.declared, draft.sessions, parts_.config.presence.merge, now);
+    const bool guess = is_guess(user, draft.sessions);
+    if (guess) {
+        merged.own = before.presence.own;  // Who was shown is in doubt, and not gone.
+        merged.shown = before.presence.shown;
+    }
     transition = rules::advance(before.presence, merged, draft.declared,
                                 {now, floor_now(), draft.last_sign});
     Presence& after = transition.after;
-    after.doubtful = draft.doubtful && !draft.sessions.empty() &&
-                     std::ranges::none_of(draft.sessions, [](const Session& session) {
-                         return session.counts && !session.grace_until;
-                     });
+    const bool restored = draft.doubtful && !draft.sessions.empty() &&
+                          std::ranges::none_of(draft.sessions, [](const Session& session) {
+                              return session.counts && !session.grace_until;
+                          });
+    after.doubtful = guess || restored;
     const bool forgets = draft.erased && after.last_seen.has_value();
     if (forgets) {
         after.last_seen.reset();
@@ -123,6 +129,9 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
         next.ended = LastSeenRow{user.id, after.last_seen, after.own_version, after.shown_version,
                                  parts_.clock.wall_now()};
     }
+    if (is_guess(user, next.record->sessions) && after.own.status == Status::offline) {
+        return next;  // Of whom nobody here knows anything, there is nothing to tell.
+    }
     next.plan = plan_announcement(user, *next.record, next.transition);
     if (user.untold && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(
@@ -161,6 +170,11 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
     }
 }
 
+void PresenceService::note_stored(User& user) {
+    user.ahead = user.untold = false;
+    user.guessed = user.guessed && !parts_.nodes.knows_all();
+}
+
 void PresenceService::count_settle(SlotId slot, Cause cause) {
     if (!is_canary(users_.at(slot).id)) {
         ++parts_.counters.settles[static_cast<std::size_t>(cause)];
@@ -183,7 +197,8 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
         if (!next) {
             co_return false;
         }
-        if (!parts_.nodes.vouches(parts_.clock.now())) {
+        if (!parts_.nodes.vouches(parts_.clock.now()) ||
+            is_guess(users_.at(slot), next->record->sessions)) {
             keep_here(slot, cause, *next);
             co_return true;
         }
@@ -195,7 +210,7 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
             co_return outcome.error();
         }
         if (stands) {
-            users_.at(slot).ahead = users_.at(slot).untold = false;
+            note_stored(users_.at(slot));
             finish(slot, cause, *next);
             co_return true;
         }
@@ -245,7 +260,8 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
         }
         count_settle(one.slot(), cause);
         bool refused = false;
-        if (std::optional<Prepared> next = prepare(one.slot(), change, refused)) {
+        std::optional<Prepared> next = prepare(one.slot(), change, refused);
+        if (next && !is_guess(one.user(), next->record->sessions)) {
             commits.push_back(commit_of(one.user().id, *next));
             slots.push_back(one.slot());
             all.push_back(std::move(*next));
@@ -268,7 +284,7 @@ Task<Result<bool>> PresenceService::commit_all(const std::vector<SlotId>& slots,
     std::vector<std::size_t> again;
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (outcomes[i] == CommitOutcome::committed) {
-            users_.at(slots[i]).ahead = users_.at(slots[i]).untold = false;
+            note_stored(users_.at(slots[i]));
             finish(slots[i], cause, all[i]);
             continue;
         }

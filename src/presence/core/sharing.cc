@@ -115,6 +115,7 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
         raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
         users_.at(slot).losses = kNeverStored;
+        users_.at(slot).guessed = true;
     }
     users_.at(slot).ahead = true;
     users_.at(slot).loaded = true;
@@ -132,6 +133,11 @@ bool PresenceService::vouches_for_any(const User& user) {
         const LocalSession& local = sessions_.at(id);
         return !local.orphaned && !local.ending;
     });
+}
+
+bool PresenceService::is_guess(const User& user, const std::vector<Session>& sessions) const {
+    return user.guessed && (is_apart() || !parts_.nodes.knows_all()) &&
+           std::ranges::none_of(sessions, &Session::counts);
 }
 
 bool PresenceService::was_lost(const User& user, const UserRecord& before,
@@ -163,6 +169,7 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
         ++parts_.counters.records_lost;
     }
     user.losses = parts_.nodes.losses;
+    user.guessed = user.guessed && !parts_.nodes.knows_all();
     if (user.flap && before) {
         note_told_elsewhere(user, *before, *stored);
     }

@@ -70,6 +70,8 @@ struct User {
     bool loaded = false;
     bool ahead = false;   ///< `record` has what the store has not.
     bool untold = false;  ///< Of that, other nodes have not been told.
+    /// `record` was made while the store was away: others may hold sessions that it does not name.
+    bool guessed = false;
     /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
     std::uint64_t losses = 0;
     AsyncLock lock;
