@@ -156,6 +156,9 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
     }
     parts_.counters.sessions_displaced += !resumed && held ? 1U : 0U;
     const SlotId local = open_local(slot, session, request);
+    if (request.beating) {
+        succeed(slot, session.id, local, request.active);  // Also one that the others had ended.
+    }
     if (held) {
         succeed(slot, held->id, local, request.active);
         tell_holders(slot, {*held}, resumed ? EndReason::replaced : EndReason::displaced);

@@ -82,6 +82,25 @@ TEST(HttpBeatsOfNodes, ARefusalOutlivesTheLossOfTheStore) {
     expect_refused(cluster, cluster.node(1));
 }
 
+TEST(HttpBeatsOfNodes, OneWhoseNodeSleptOverItsEndComesBackOnceAndStays) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    ASSERT_TRUE(beat(cluster, cluster.node(0)));
+    cluster.watch(bob, {"ann"});
+    cluster.pause(cluster.node(0));
+    cluster.run(cluster.config.heartbeat.ttl + 20s);
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{Status::offline});
+    cluster.go_on(cluster.node(0));
+    cluster.run(5s);
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_TRUE(beat(cluster, cluster.node(0)));
+        cluster.run(cluster.config.heartbeat.interval);
+    }
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"),
+              (std::vector{Status::offline, Status::online}));
+    EXPECT_EQ(cluster.node(0).shard.service.session_count(), 1U);
+}
+
 }  // namespace
 
 }  // namespace presence::testing
