@@ -113,9 +113,28 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
         }
         tell_webhooks(*event, shown_before);
     }
+    if (!shown.pending && !own.pending && user.record->untold_until != WallTime{}) {
+        auto told = std::make_shared<UserRecord>(*user.record);
+        told->untold_until = {};  // The store hears of it with the next commit.
+        user.record = std::move(told);
+    }
     if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
         user.flap.reset();
     }
+}
+
+void PresenceService::tell_what_others_hold_back(const User& user, Prepared& next) const {
+    const FlapWindow* const window = next.plan.window ? next.plan.window.get() : user.flap.get();
+    const bool holds_back = window != nullptr && (window->shown.pending || window->own.pending);
+    if (parts_.nodes.alone() || holds_back || next.before->untold_until == WallTime{}) {
+        return;
+    }
+    if (!next.plan.event) {
+        next.plan.shown_before = next.record->presence.shown;
+    }
+    next.record->untold_until = {};
+    next.plan.event = std::make_shared<const PresenceEvent>(
+        PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
 }
 
 void PresenceService::note_told_elsewhere(User& user, const UserRecord& before,

@@ -277,6 +277,8 @@ private:
     [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,
                                                  const rules::Transition& transition) const;
     void announce_pending(User& user, MonoTime now);
+    /// Tells with this commit what another node may have died before telling.
+    void tell_what_others_hold_back(const User& user, Prepared& next) const;
     /// What was told last may have been told by another node.
     void note_told_elsewhere(User& user, const UserRecord& before, const UserRecord& stored);
     /// What was announced of the public face, told to receivers of webhooks.

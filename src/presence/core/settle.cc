@@ -138,6 +138,7 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
             PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
         next.plan.shown_before = next.record->presence.shown;  // Receivers of webhooks know it.
     }
+    tell_what_others_hold_back(user, next);
     return next;
 }
 
