@@ -99,6 +99,7 @@ struct CoreCounters {
     std::uint64_t ends_mirrored = 0;       ///< Users taken out of them.
     std::uint64_t beats_not_mirrored = 0;  ///< Over a limit, or the store did not answer.
     std::uint64_t kept_here = 0;           ///< Settled while the shared store could not be reached.
+    std::uint64_t records_unreadable = 0;  ///< Damaged, or of a newer release; counted as read.
     std::uint64_t records_lost = 0;        ///< Met in the store older than what was held here.
     std::uint64_t orphaned = 0;    ///< Sessions that others had ended while this node slept.
     std::uint64_t room_joins = 0;  ///< Users, not devices.

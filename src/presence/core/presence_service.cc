@@ -97,6 +97,10 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
         co_return loaded.error();
     }
     UserRecordRef record = loaded->front();
+    if (record == unreadable_record()) {
+        ++parts_.counters.records_unreadable;
+        co_return Error{ErrorCode::internal, "the record of the user cannot be read", 0, 0};
+    }
     if (!record) {
         ProfileAnswer answer = co_await parts_.profiles.get(user);
         if (!answer.known) {

@@ -294,6 +294,8 @@ private:
 
     // Several nodes, in sharing.cc
     [[nodiscard]] Task<Result<bool>> go_without_store(SlotId user);
+    /// Reads the records anew. False: of some nothing is stored, and the database is away. They are
+    /// not `loaded`, and nor are those whose records cannot be read.
     [[nodiscard]] Task<Result<bool>> reload(std::vector<SlotId> users);
     void take_record(SlotId user, UserRecordRef stored);
     [[nodiscard]] bool is_apart() const;

@@ -253,10 +253,9 @@ Task<Result<bool>> PresenceService::settle_many(std::vector<UserId> users, Cause
     slots.clear();
     std::vector<Prepared> all;
     std::vector<Commit> commits;
-    Result<bool> readable = true;
+    const Result<bool> readable = *ready ? Result<bool>(true) : database_away();
     for (Entered& one : entered) {
         if (!one.user().loaded) {
-            readable = database_away();
             continue;
         }
         count_settle(one.slot(), cause);

@@ -287,7 +287,10 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     std::vector<std::size_t> without;
     std::vector<UserId> asked;
     for (std::size_t i = 0; i < users.size(); ++i) {
-        if (UserRecordRef& record = (*loaded)[i]) {
+        UserRecordRef& record = (*loaded)[i];
+        if (record == unreadable_record()) {
+            ++parts_.counters.records_unreadable;  // Of that user nothing can be done.
+        } else if (record) {
             take_record(users[i], std::move(record));
         } else {
             without.push_back(i);
@@ -295,12 +298,15 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         }
     }
     const std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(asked));
+    bool all = true;
     for (std::size_t k = 0; k < without.size(); ++k) {
         if (profiles[k].known) {
             take_record(users[without[k]], record_from(profiles[k].profile));
+        } else {
+            all = false;
         }
     }
-    co_return true;
+    co_return all;
 }
 
 }  // namespace presence

@@ -22,7 +22,7 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
         std::vector<UserId> asked = users;
         Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
         if (loaded) {
-            co_return Records{std::move(*loaded), false};
+            co_return without_unreadable(std::move(*loaded));
         }
         if (!held_here_) {
             co_return loaded.error();
@@ -33,7 +33,22 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
     }
     Task<std::vector<UserRecordRef>> asking = held_here_(std::move(users));
     std::vector<UserRecordRef> held = co_await asking;
-    co_return Records{std::move(held), true};
+    const std::size_t count = held.size();
+    co_return Records{std::move(held), std::vector<bool>(count, true)};
+}
+
+SnapshotReader::Records SnapshotReader::without_unreadable(
+    std::vector<UserRecordRef> loaded) const {
+    Records records{std::move(loaded), {}};
+    for (std::size_t i = 0; i < records.records.size(); ++i) {
+        if (records.records[i] == unreadable_record()) {
+            ++counters_.records_unreadable;
+            records.records[i] = nullptr;
+            records.unreachable.resize(records.records.size());
+            records.unreachable[i] = true;
+        }
+    }
+    return records;
 }
 
 UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record) const {
@@ -120,8 +135,8 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     const bool is_there =
         seen.record && face_for(seen.record->presence, seen.verdict).status != Status::offline;
     // Nor is one who is invisible on this node told from one of whom it knows nothing (DESIGN 18).
-    seen.unreachable =
-        (subject.cut_off || !nodes_.knows_all()) && (!is_there || !sees) && !seen.verdict.unread();
+    seen.unreachable = (subject.unreachable || !nodes_.knows_all()) && (!is_there || !sees) &&
+                       !seen.verdict.unread();
     const auto untouched = [](const ProfileAnswer& answer) {
         return answer.known && (!answer.profile || answer.profile->revision == 0);
     };
@@ -149,8 +164,9 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     std::vector<Seen> seen;
     seen.reserve(users.size());
     for (std::size_t i = 0; i < users.size(); ++i) {
-        seen.push_back(see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
-                           {users[i], of_users.records[i], profiles[i], of_users.cut_off}));
+        seen.push_back(
+            see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
+                {users[i], of_users.records[i], profiles[i], of_users.is_unreachable(i)}));
     }
     co_return seen;
 }
@@ -187,9 +203,10 @@ Task<Result<std::vector<std::vector<Seen>>>> SnapshotReader::look_for_all(
         const ProfileAnswer& of_viewer = profiles[place_of(parties, looks[i].viewer)];
         seen[i].reserve(looks[i].users.size());
         for (const UserId& user : looks[i].users) {
-            seen[i].push_back(see(&looks[i].viewer, &of_viewer,
-                                  {user, of_users.records[place_of(users, user)],
-                                   profiles[place_of(parties, user)], of_users.cut_off}));
+            seen[i].push_back(see(
+                &looks[i].viewer, &of_viewer,
+                {user, of_users.records[place_of(users, user)], profiles[place_of(parties, user)],
+                 of_users.is_unreachable(place_of(users, user))}));
         }
     }
     co_return seen;
@@ -211,12 +228,12 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     for (const ProfileAnswer& answer : profiles) {
         crowd.unread = crowd.unread || !answer.known;
     }
-    crowd.unreachable.resize(of_users.cut_off ? users.size() : 0);
+    crowd.unreachable = std::move(of_users.unreachable);
     for (std::size_t i = 0; i < users.size(); ++i) {
         crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]));
-        if (of_users.cut_off && !crowd.records[i]) {
-            crowd.unreachable[i] = true;
-        } else if (!crowd.records[i] && profiles[i].profile) {
+        if (crowd.records[i] && !crowd.unreachable.empty()) {
+            crowd.unreachable[i] = false;
+        } else if (!crowd.records[i] && !crowd.is_unreachable(i) && profiles[i].profile) {
             crowd.records[i] = record_from(profiles[i].profile);
         }
     }

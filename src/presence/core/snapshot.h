@@ -141,8 +141,14 @@ private:
     [[nodiscard]] rules::Viewing viewing_of(const Presence* presence, Verdict verdict) const;
     struct Records {
         std::vector<UserRecordRef> records;
-        bool cut_off = false;  ///< Null means: not this node's.
+        /// By user: with null, nobody here can tell. Empty: nobody.
+        std::vector<bool> unreachable;
+
+        [[nodiscard]] bool is_unreachable(std::size_t user) const {
+            return !unreachable.empty() && unreachable[user];
+        }
     };
+    [[nodiscard]] Records without_unreadable(std::vector<UserRecordRef> loaded) const;
     [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
     struct Found {
         std::vector<ProfileAnswer> rules;  ///< Of all parties.
@@ -160,7 +166,7 @@ private:
         const UserId& user;
         const UserRecordRef& record;
         const ProfileAnswer& rules;
-        bool cut_off = false;
+        bool unreachable = false;
     };
     [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
                            const Subject& subject) const;

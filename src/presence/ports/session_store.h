@@ -6,6 +6,7 @@
 #include "presence/ports/profile_store.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -20,6 +21,13 @@ enum class CommitOutcome : std::uint8_t {
     fenced,    ///< Others have settled this node's death: it may write no more under that name.
     unknown,   ///< Its answer was lost, though others came: read again.
 };
+
+/// Loaded in the place of a record that is there and cannot be read: it is damaged, or of a newer
+/// release. Nothing follows from it but that nobody can tell. Known by its address.
+[[nodiscard]] inline const UserRecordRef& unreadable_record() {
+    static const UserRecordRef record = std::make_shared<UserRecord>();
+    return record;
+}
 
 /// A record that is to take the place of another.
 struct Commit {
@@ -46,7 +54,8 @@ public:
     /// nobody fences.
     virtual void set_node(NodeId node) = 0;
 
-    /// The records of `users`, in that order; null where there is none.
+    /// The records of `users`, in that order; null where there is none, unreadable_record() where
+    /// there is one that says nothing.
     /// @retval ErrorCode::unavailable  Nobody can tell: show `unknown`, never offline.
     [[nodiscard]] virtual Task<Result<std::vector<UserRecordRef>>> load(
         std::vector<UserId> users) = 0;

@@ -49,6 +49,12 @@ void MemorySessions::erase(const UserId& user) {
     stripe.entries.erase(user);
 }
 
+void MemorySessions::damage(const UserId& user) {
+    Stripe& stripe = stripe_of(user);
+    const std::lock_guard lock(stripe.mutex);
+    stripe.entries[user].record = unreadable_record();
+}
+
 void MemorySessions::entomb(NodeId node, std::uint32_t partition) {
     const std::lock_guard lock(nodes_mutex_);
     tombs_.emplace(node, partition);

@@ -39,6 +39,8 @@ public:
     /// commit this user, so that events leave in the order of the commits.
     [[nodiscard]] CommitOutcome commit(Commit commit, PresenceBus* bus);
     void erase(const UserId& user);
+    /// From now on the record of `user` cannot be read.
+    void damage(const UserId& user);
 
     // --- For MemoryRegistry -------------------------------------------------------------------
     static constexpr std::uint32_t kPartitions = 64;

@@ -68,9 +68,8 @@ Task<Result<std::vector<UserRecordRef>>> RedisSessionStore::load(std::vector<Use
             if (!record) {
                 log::error("redis_record_unreadable", "{}: {}", log::quoted(users[places[k]].text),
                            record.error().message);
-                co_return record.error();
             }
-            records[places[k]] = std::move(*record);
+            records[places[k]] = record ? std::move(*record) : unreadable_record();
         }
     }
     co_return records;
