@@ -123,13 +123,13 @@ int serve(const Config& config, const ConfigSources& sources) {
         log::info("draining", "signal {}", signal);
         break;
     }
-    // A second signal means that somebody does not want to wait.
+    // Supervisors may say twice what they want; who presses Ctrl-C now does not want to wait.
     std::thread impatient([&signals] {
-        int signal = SIGHUP;
-        while (signal == SIGHUP) {
+        int signal = 0;
+        while (signal != SIGINT) {
             sigwait(&signals, &signal);
         }
-        log::warning("ended_at_once", "a second signal {} came", signal);
+        log::warning("ended_at_once", "SIGINT came during the drain");
         std::_Exit(1);
     });
     impatient.detach();

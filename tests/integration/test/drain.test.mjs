@@ -98,6 +98,22 @@ test('FO-082 pending last seen are written before the end', async () => {
   }
 });
 
+test('FO-082 a second SIGTERM changes nothing, and SIGINT ends the drain at once', async () => {
+  for (const second of ['SIGTERM', 'SIGINT']) {
+    server = await startServer({ set: { 'drain.timeout': '4s' } });
+    const clients = await Promise.all(Array.from({ length: 10 }, () => attach(server, fresh())));
+    server.signal('SIGTERM');
+    await clients[0].next('reconnect', { from: 0 });
+    await delay(300);
+    server.signal(second);
+    if (second === 'SIGTERM') {
+      for (const client of clients) await client.closedWith(1012, 'restarting', 6000);
+    }
+    assert.deepEqual(await Promise.race([server.exited, delay(6000)]), { code: second === 'SIGTERM' ? 0 : 1, signal: null });
+    await server.dispose();
+  }
+});
+
 test('SIGTERM with nobody there ends at once', async () => {
   server = await startServer({ set: { 'drain.timeout': '20s' } });
   const at = Date.now();
