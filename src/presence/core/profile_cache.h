@@ -30,8 +30,14 @@ struct ProfileAnswer {
 /// database is away what was read before stays in force (RULINGS 1). One thread.
 class ProfileCache {
 public:
+    /// Changes are told: this bounds what a notice that was lost can do.
+    static constexpr Millis kTtl{60'000};
+
     ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
-                 CoreCounters& counters, Millis ttl = Millis{60'000});
+                 CoreCounters& counters, Millis ttl = kTtl);
+
+    /// Shorter while no notice can come.
+    void set_ttl(Millis ttl) { ttl_ = ttl; }
 
     /// One answer for each of `users`, in that order.
     [[nodiscard]] Task<std::vector<ProfileAnswer>> get(std::vector<UserId> users);

@@ -8,6 +8,10 @@ namespace {
 constexpr Millis kTimerTick{100};
 /// Ten times a rate: who goes beyond is closed, who merely touches it is told (PROTOCOL.md).
 constexpr double kTolerance = 10;
+/// What other nodes say of rules and revocations cannot be heard while the store is away. The
+/// database is looked at instead: so often that people can live with it, and it can, too.
+constexpr Millis kLookWhileDeaf{10'000};
+constexpr Millis kTtlWhileDeaf{5'000};
 }  // namespace
 
 Gateway::Gateway(const GatewayParts& parts)
@@ -229,6 +233,24 @@ void Gateway::set_store_health(StoreHealth store) {
         if (connection.stage == ClientConnection::Stage::open) {
             send(id, text);
         }
+    });
+    const bool deaf = store == StoreHealth::down;
+    parts_.shard.cache.set_ttl(deaf ? kTtlWhileDeaf : ProfileCache::kTtl);
+    if (deaf && !std::exchange(looks_while_deaf_, true)) {
+        look_while_deaf();
+    }
+}
+
+void Gateway::look_while_deaf() {
+    parts_.shard.scheduler.after(kLookWhileDeaf, [this] {
+        if (health_.store != StoreHealth::down) {
+            looks_while_deaf_ = false;
+            return;
+        }
+        look_for_revoked();
+        parts_.shard.watches.look_at_all_again();
+        parts_.shard.rooms.look_at_all_again();
+        look_while_deaf();
     });
 }
 

@@ -144,6 +144,7 @@ public:
     void set_store_health(StoreHealth store);
 
 private:
+    void look_while_deaf();
     enum class TimerKind : std::uint8_t { hello, token, slow, drain };
     struct Timer {
         SlotId connection;
@@ -233,6 +234,7 @@ private:
     std::set<UserId> unread_;  ///< Of look_later; no more than are here.
     protocol::ParseLimits parse_limits_;
     protocol::Health health_;
+    bool looks_while_deaf_ = false;
     bool draining_ = false;
 };
 

@@ -148,6 +148,42 @@ TEST_F(GatewayTokens, ARevocationThatCannotBeReadIsLookedForUntilItCan) {
     pump_until_got(peer, "token_revoked");
 }
 
+TEST_F(GatewayTokens, ATokenThatIsRevokedWhileItsSessionIsBeingMadeEndsIt) {
+    const std::string token = token_of(user);
+    pass(5s);
+    sessions.faults().set_delay(200ms);
+    Peer peer = open();
+    say_hello(peer, token);
+    pump_until([&] { return threads[0]->shard.service.user_count() == 1; });
+    pass(50ms);
+    MemoryProfileStore database(profiles);
+    ASSERT_TRUE(
+        presence::testing::run_until_complete(database.revoke(UserId(user), clock.wall_now()))
+            .has_value());
+    gateway().on_profile_changed(UserId(user), 1);
+    pass(1s);
+    pump_until_got(peer, "token_revoked");
+    EXPECT_EQ(threads[0]->shard.service.session_count(), 0U);
+}
+
+TEST_F(GatewayTokens, ARevocationThatNobodyHeardOfIsFoundWhileTheStoreIsAway) {
+    Peer peer = welcome(token_of(user));
+    pass(5s);
+    MemoryProfileStore database(profiles);
+    ASSERT_TRUE(
+        presence::testing::run_until_complete(database.revoke(UserId(user), clock.wall_now()))
+            .has_value());
+    pass(30s);
+    peer.poll();
+    EXPECT_FALSE(peer.got("token_revoked"));
+    for (const auto& thread : threads) {
+        thread->shard.nodes.health = StoreHealth::down;
+    }
+    gateway().set_store_health(StoreHealth::down);
+    pass(11s);
+    pump_until_got(peer, "token_revoked");
+}
+
 TEST_F(GatewayTokens, ARevocationOfOneWhoOnlyReadsIsLookedForUntilItCanBeRead) {
     struct Reading final : ReaderOwner {
         explicit Reading(const std::string& user) : reader(user) {}
