@@ -20,6 +20,14 @@ Error unavailable(std::string message) {
     return {ErrorCode::unavailable, std::move(message), kRetryAfterMs, 0};
 }
 
+/// What callers hear of a failure: the server's own words, which name places, are for the log.
+Error told(const Error& failure) {
+    return {failure.code,
+            failure.code == ErrorCode::unavailable ? "the database does not answer"
+                                                   : "the database did not take it",
+            failure.retry_after_ms, failure.limit};
+}
+
 }  // namespace
 
 /// A read of profiles; several become one statement.
@@ -274,7 +282,7 @@ bool Database::run_reads(Connection& connection, Jobs& jobs) {
     }
     for (const std::unique_ptr<Job>& job : jobs) {
         if (failure) {
-            job->fail(*failure);
+            job->fail(told(*failure));
         } else {
             job->as_load()->take(found);
         }
@@ -311,7 +319,7 @@ bool Database::run_in_transaction(Connection& connection, Job& job) {
         }
         if (!connection.worth_repeating() || run == kMostRuns) {
             note(*failure);
-            job.fail(*failure);
+            job.fail(told(*failure));
             return begun || connection.usable();
         }
         ++counters_.repeated;
@@ -325,7 +333,7 @@ void Database::fail_all(const Error& error) {
         waiting.swap(queue_);
     }
     for (const std::unique_ptr<Job>& job : waiting) {
-        job->fail(unavailable(error.message));
+        job->fail(told(error));
         job->finish();
     }
 }

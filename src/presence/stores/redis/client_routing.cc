@@ -83,7 +83,7 @@ void Client::State::dispatch(Call call) {
 void Client::State::submit(CommandLink& link, Call call) {
     if (link.state() == ServerLink::State::down) {
         refresh_topology();
-        fail(std::move(call), fmt::format("{} is down", to_string(link.endpoint())));
+        fail(std::move(call), "a server of it is down");
         return;
     }
     link.submit(std::move(call));
