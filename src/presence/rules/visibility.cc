@@ -195,6 +195,8 @@ PresenceView view_for(const UserId& subject, const Presence* presence, Verdict v
         }
     }
     if (viewing.store_down) {
+        // The store may lack what the viewer was told since, and a version never goes back.
+        view.version_ = std::max(view.version_, viewing.told);
         view.status_ = viewing.unknown_as;
         return view;
     }

@@ -226,6 +226,19 @@ TEST(View, WhileTheStoreIsDownTheStatusIsUnknownWithTheVersionLastTold) {
     EXPECT_EQ(seen_by(sees_own(), &there, {.now = kNow, .store_down = true}).version(), Version{9});
 }
 
+TEST(View, WhileTheStoreIsDownNoVersionIsLowerThanTheOneLastToldNorThanTheOneThatWasRead) {
+    const Presence gone = offline();
+    const auto version_after = [&](std::uint64_t told) {
+        return seen_by(sees_all(), &gone, {.now = kNow, .store_down = true, .told = Version{told}})
+            .version();
+    };
+    EXPECT_EQ(version_after(8), Version{8});
+    EXPECT_EQ(version_after(6), Version{7});
+    EXPECT_EQ(seen_by(sees_nothing(), &gone, {.now = kNow, .store_down = true, .told = Version{8}})
+                  .version(),
+              Version{});
+}
+
 TEST(ViewDeclared, IsTheUserScopeWhileItLasts) {
     Presence presence = away();
     presence.declared = for_all(DeclaredStatus::away, kNow + 1h);
