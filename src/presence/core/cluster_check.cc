@@ -34,11 +34,13 @@ constexpr std::uint32_t kRounds = 16;
 /// Between two rounds, however short the interval and however slow the store.
 constexpr Millis kLeastPause{10};
 
-std::vector<UserId> names_of(const std::vector<HeldUser>& held) {
+std::vector<UserId> names_of(const std::vector<HeldUser>& held, bool only_unsure = false) {
     std::vector<UserId> names;
-    names.reserve(held.size());
+    names.reserve(only_unsure ? 0 : held.size());
     for (const HeldUser& one : held) {
-        names.push_back(one.user);
+        if (one.unsure || !only_unsure) {
+            names.push_back(one.user);
+        }
     }
     return names;
 }
@@ -69,22 +71,25 @@ Task<std::vector<HeldUser>> ClusterMember::users_in(Partitions partitions) {
     co_return users;
 }
 
+/// Without an incarnation: once all nodes have stated who is there, the presences end of those who
+/// left while the store was away, and of those whose end it lost.
 Detached ClusterMember::assert_all(std::string incarnation) {
     if (asserting_) {
         must_assert_ = true;  // What is under way may have passed by what is to be stated now.
         co_return;
     }
     asserting_ = true;
-    must_assert_ = false;
+    must_assert_ = must_assert_ && incarnation.empty();
+    const bool ends = incarnation.empty();
     const std::uint64_t losses = losses_;
     std::vector<HeldUser> held = co_await users_in(all_partitions());
-    std::vector<UserId> users = names_of(held);
+    std::vector<UserId> users = names_of(held, ends);
     const std::size_t count = users.size();
     const auto flow = [](PresenceService& service, std::vector<UserId> share) {
         return service.assert_again(std::move(share));
     };
     bool done = co_await at_homes(std::move(users), flow);
-    if (done && losses > 0) {
+    if (done && ends && losses > 0) {
         std::vector<std::vector<UserId>> shares(parts_.registry.partitions());
         for (HeldUser& one : held) {
             shares[parts_.registry.partition_of(one.user)].push_back(std::move(one.user));
@@ -98,12 +103,16 @@ Detached ClusterMember::assert_all(std::string incarnation) {
         must_assert_ = true;  // At the next renewal.
         co_return;
     }
+    if (ends) {
+        co_return;
+    }
     losses_healed_ = losses;
     asserted_ = std::move(incarnation);
     awaited_.erase(self_);
     if (awaited_.empty()) {
         // Only now, so that nobody here is shown what the store had before the nodes' word.
         tell_threads(false, {});
+        assert_all({});
         look_again_everywhere();
     }
     schedule(Millis{0});  // The others wait to read that it is done.

@@ -177,13 +177,19 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         // What others posted before an outage says nothing of what they did during it.
         awaited_since_ = lost ? WallTime{} : membership.reference_now;
     }
+    const bool waited = !awaited_.empty();
     learn_who_has_stated(membership);
     tell_threads(false, {});
     if (!first && (was_away || lapsed || must_assert_ || losses_healed_ < losses_)) {
         // After what the threads were told: this one would go ahead of it.
         parts_.scheduler.post([this] { assert_all(incarnation_); });
+    } else if (waited && awaited_.empty()) {
+        parts_.scheduler.post([this] { assert_all({}); });
     }
     set_health(StoreHealth::ok);
+    if (first) {
+        look_again_everywhere();  // Who watched before the store was reached was told `unknown`.
+    }
     look_for_deaths(membership);
 }
 

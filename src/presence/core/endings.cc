@@ -129,7 +129,9 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
     }
     const SessionId id = local->id;
     const bool barred = cause == Cause::kicked;
-    Change edit = [id, sign, barred, until = barred_until()](Draft& draft) {
+    const bool by_itself =
+        cause == Cause::grace_over || cause == Cause::silence || cause == Cause::goodbye;
+    Change edit = [this, id, sign, barred, by_itself, until = barred_until()](Draft& draft) {
         if (const Session* mine = draft.find(id)) {
             if (mine->counts) {
                 draft.last_sign = std::max(draft.last_sign, sign);
@@ -139,6 +141,10 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
             }
             std::erase_if(draft.sessions, [&](const Session& other) { return other.id == id; });
         }
+        // While the store was away the user may have come back elsewhere, which is to be stated
+        // yet: it is looked at again until it is (DESIGN rule 30).
+        draft.refused = by_itself && draft.sessions.empty() && !parts_.nodes.knows_all() &&
+                        parts_.nodes.vouches(parts_.clock.now());
     };
     Result<bool> settled = co_await settle(user, cause, std::move(edit));
     local = sessions_.find(session);

@@ -129,9 +129,9 @@ bool PresenceService::is_apart() const {
 
 /// Whether a session of the user is this node's, and not in doubt.
 bool PresenceService::vouches_for_any(const User& user) {
+    // One that is about to end, too: or nobody would be told of its end.
     return !parts_.nodes.alone() && std::ranges::any_of(user.sessions, [&](SlotId id) {
-        const LocalSession& local = sessions_.at(id);
-        return !local.orphaned && !local.ending;
+        return !sessions_.at(id).orphaned;
     });
 }
 
@@ -192,6 +192,17 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     Result<bool> all = true;
     for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {
         std::vector<UserId> batch = slice(users, i, kBatch);
+        if (!parts_.nodes.knows_all()) {
+            // Ends of presences wait for the word of all, as their users may have come back
+            // elsewhere.
+            std::erase_if(batch, [this](const UserId& user) {
+                const SlotId slot = users_.find(user);
+                return !slot || users_.at(slot).sessions.empty();
+            });
+        }
+        if (batch.empty()) {
+            continue;
+        }
         Change nothing = [](Draft&) {};
         Result<bool> settled =
             co_await settle_many(std::move(batch), Cause::assertion, std::move(nothing));

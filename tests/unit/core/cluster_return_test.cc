@@ -1,0 +1,107 @@
+// What watchers are told of those who move between nodes while something is away.
+
+#include "unit/core/cluster.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace presence::testing {
+
+namespace {
+
+using Node = Cluster::Node;
+using enum Status;
+
+TEST(ClusterReturn, WhoCameBackElsewhereDuringAnOutageIsNotShownOfflineByTheNodeThatLostThem) {
+    Cluster cluster(3);
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    const auto before = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.lose(before);
+    cluster.run(1s);
+    const auto ann = cluster.connect(cluster.node(1), "ann", before);
+    cluster.run(15s);  // Her grace where she was is over.
+    cluster.pause(cluster.node(1));
+    cluster.set_store(true);
+    cluster.run(4s);  // It finds its way back later than the others.
+    cluster.go_on(cluster.node(1));
+    cluster.run(10s);
+    const std::vector<Status> told = statuses(cluster.connection(bob).told, "ann");
+    EXPECT_EQ(std::ranges::count(told, offline), 0);
+    EXPECT_EQ(told.back(), online);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+}
+
+TEST(ClusterReturn, AGraceThatEndsBeforeAllHaveStatedTheirsIsNoEndYet) {
+    Cluster cluster(3);
+    cluster.run(5s);  // All have heard of each other.
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    const auto before = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(20s);
+    cluster.lose(before);
+    const auto ann = cluster.connect(cluster.node(1), "ann", before);
+    cluster.run(7s);
+    cluster.pause(cluster.node(1));
+    cluster.set_store(true);
+    cluster.run(4s);  // The grace ends.
+    cluster.go_on(cluster.node(1));
+    cluster.run(10s);
+    const std::vector<Status> told = statuses(cluster.connection(bob).told, "ann");
+    EXPECT_EQ(std::ranges::count(told, offline), 0);
+    EXPECT_EQ(told.back(), online);
+    EXPECT_FALSE(cluster.connection(ann).ended);
+}
+
+TEST(ClusterReturn, WhoWatchedBeforeTheStoreWasFirstReachedIsToldOnceItIs) {
+    Cluster cluster(1);
+    cluster.set_store(false);
+    Node& late = cluster.add_node();
+    cluster.run(500ms);
+    const auto bob = cluster.connect(late, "bob");
+    ASSERT_EQ(cluster.watch(bob, {"ann"}).front().status, unknown);
+    cluster.set_store(true);
+    cluster.run(10s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
+}
+
+TEST(ClusterReturn, AnEndIsToldAlsoWhereTheRecordWasLostShortlyBefore) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.run(2s);
+    cluster.sessions.erase(UserId("ann"));
+    cluster.bye(ann);
+    cluster.run(2s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{offline}));
+    EXPECT_TRUE(cluster.stored_last_seen("ann").has_value());
+}
+
+TEST(ClusterReturn, WhoReturnsAfterTheirNodesDeathButBeforeItIsSweptIsToldToThoseWhoWereShownIt) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.kill(cluster.node(0));
+    cluster.run(cluster.config.death_patience() - 3s);
+    cluster.sessions.faults().set_delay(600ms);  // So that the sweep takes its time.
+    while (cluster.watch(bob, {"ann"}).front().status != offline) {
+    }
+    ASSERT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    const auto again = cluster.connect(cluster.node(1), "ann", ann);
+    EXPECT_TRUE(again->resumed);
+    cluster.sessions.faults().set_delay(0ms);
+    cluster.run(5s);
+    ASSERT_FALSE(cluster.connection(bob).told.empty());
+    const Told last = cluster.connection(bob).told.back();
+    EXPECT_EQ(last.status, online);
+    EXPECT_EQ(last.version, cluster.look(cluster.node(1), "bob", "ann").version);
+}
+
+}  // namespace
+
+}  // namespace presence::testing
