@@ -73,7 +73,7 @@ public:
 
     void set_up(bool up) { up_ = up; }
     void set_slowest(Millis slowest) { slowest_ = slowest; }
-    /// Each message takes as long as any other.
+    /// Each message takes as long as any other, and a subscription no time.
     void set_even(bool even) { even_ = even; }
 
 private:

@@ -69,11 +69,17 @@ void World::check_version(const Client& client, const std::string& user, const H
         before.connection = client.connection();
         before.on_connection = 0;
     }
+    if (const int forgotten = truth_.forgotten(user); forgotten != before.forgotten) {
+        before.forgotten = forgotten;
+        before.version = before.on_connection = 0;
+    }
     const Server& server = *servers_[(client.connection() >> 32U) - 1];
     const bool apart = !server.link.reaches_store() || stores_back_at_ + kBack > now() ||
                        server.link.back_at() + kBack > now();
     const std::uint64_t highest = apart ? before.on_connection : before.version;
-    if (held.version > 0 && held.version < highest) {
+    if (held.version == 0) {
+        before.on_connection = 0;  // Rules that cannot be read: there is no sight for a while.
+    } else if (held.version < highest && !truth_.is_doubted(now(), user)) {
         fail(fmt::format("{} was told version {} of {} after {} (rule 14)", client.user(),
                          held.version, user, highest));
     }
@@ -204,7 +210,7 @@ void World::audit() {
                 alive.insert(place->server->serial);
             }
         }
-        truth_.forgive(now(), alive);
+        truth_.forgive(now(), alive, store_downs_ > 0 ? now() : stores_back_at_);
     }
     look_up_facts();
     for (std::size_t i = 0; i < clients_.size(); ++i) {

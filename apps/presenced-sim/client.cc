@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 #include <utility>
 
 namespace presence::sim {
@@ -13,6 +15,10 @@ namespace {
 constexpr Millis kPatience{10'000};
 constexpr Millis kFirstBackoff{300};
 constexpr int kMostDoublings = 5;
+/// Before the code of an end among the texts that came while frozen.
+constexpr char kEndMark = '#';
+/// As good as for ever.
+constexpr std::chrono::hours kForEver{1'000};
 
 std::string list_of(const std::set<std::string>& users) {
     std::string list;
@@ -138,8 +144,8 @@ void Client::freeze(Millis lasts) {
         frozen_ = false;
         behind_since_ = parts_.clock.now() - lasts;
         for (auto& [connection, text] : std::exchange(stored_, {})) {
-            if (text.empty()) {
-                on_end(connection, 0);
+            if (text.front() == kEndMark) {
+                on_end(connection, static_cast<std::uint16_t>(std::stoi(text.substr(1))));
             } else {
                 on_text(connection, text);
             }
@@ -199,6 +205,9 @@ void Client::beat() {
 }
 
 void Client::watch(std::vector<std::string> users) {
+    if (frozen_) {
+        return;
+    }
     watched_ = {users.begin(), users.end()};
     std::erase_if(held_, [this](const auto& one) { return !watched_.contains(one.first); });
     if (stage_ == Stage::open && !frozen_) {
@@ -271,12 +280,18 @@ void Client::on_end(std::uint64_t connection, std::uint16_t code) {
         return;
     }
     if (frozen_) {
-        stored_.emplace_back(connection, "");
+        stored_.emplace_back(connection, kEndMark + std::to_string(code));
         return;
     }
     forget_connection();
     if (code == 4409 || code == 4403) {
         wants_ = false;
+        if (code == 4409) {
+            // Another device has the session now, and with it is where this one was.
+            for (auto& [room, left_at] : rooms_left_at_) {
+                left_at = parts_.clock.now() + kForEver;
+            }
+        }
         rooms_.clear();
         leaving_.clear();
     }

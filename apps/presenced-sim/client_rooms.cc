@@ -11,8 +11,8 @@
 namespace presence::sim {
 
 void Client::join(const std::string& room) {
-    if (!wants_) {
-        return;
+    if (!wants_ || frozen_) {
+        return;  // Nobody works with a device that is frozen.
     }
     rooms_.insert(room);
     leaving_.erase(room);
@@ -22,7 +22,7 @@ void Client::join(const std::string& room) {
 }
 
 void Client::leave_room(const std::string& room) {
-    if (!rooms_.contains(room)) {
+    if (!rooms_.contains(room) || frozen_) {
         return;
     }
     rooms_.erase(room);

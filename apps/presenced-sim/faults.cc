@@ -73,7 +73,10 @@ void World::lose_all_buses(Millis lasts) {
 /// The process is no more: the others see to what it left, and another one starts after a while.
 void World::died(std::size_t index, Millis comes_back_after) {
     truth_.died(now(), places_[index]->server->serial);
-    disturb(now() + config_.death_patience() + Millis{3'000});
+    // The bound of rule 32 is for one death at a time (RULINGS 26).
+    const bool alone = died_at_ == MonoTime{} || died_at_ + config_.death_patience() < now();
+    died_at_ = now();
+    disturb(now() + config_.death_patience() + (alone ? Millis{3'000} : Millis{8'000}));
     for_a_while(comes_back_after, Millis{1'000}, [this, index] { boot(index); });
 }
 
@@ -208,6 +211,7 @@ void World::bus_slow(const Event& event, Place&) {
 
 void World::clock_step(const Event& event, Place& place) {
     place.machine.clock.set_off(Millis{static_cast<std::int64_t>(event.value)} - kMostStep);
+    truth_.clock_set(now(), place.server->serial);
     disturb(now() + Millis{5'000});
 }
 

@@ -56,7 +56,7 @@ void World::on_room(const Client& client, const std::string& room, const HeldRoo
 /// Whether the user is in the room, by what devices of theirs were told; empty: in doubt.
 std::optional<bool> World::is_in_room(std::uint32_t user, const std::string& room) {
     const Millis gone = config_.heartbeat.ttl + config_.heartbeat.grace + kSlack;
-    bool out = true;
+    bool out = !truth_.may_linger(now(), user_name(user));
     for (std::size_t i = user; i < clients_.size(); i += story_.users) {
         const Client& client = *clients_[i];
         const auto held = client.rooms().find(room);

@@ -10,6 +10,8 @@ namespace {
 constexpr Millis kOver{60'000};
 /// By then a server has written down what happened to a session, if the store lets it.
 constexpr Millis kWritten{5'000};
+/// By then a server has found out that its clock was set.
+constexpr Millis kClockFound{5'000};
 /// By then the database, or a disk, knows of an end.
 constexpr Millis kSaved{10'000};
 /// By then all servers have stated again what the store lost.
@@ -35,7 +37,7 @@ MonoTime Truth::absent_from(const Session& session) const {
 
 void Truth::look(MonoTime now, PersonState& person) {
     MonoTime present;
-    MonoTime absent;
+    MonoTime absent = person.lingers_until;
     for (const auto& [name, session] : person.sessions) {
         present = std::max(present, present_until(session));
         absent = std::max(absent, absent_from(session));
@@ -148,6 +150,16 @@ void Truth::frame(MonoTime now, std::uint64_t connection) {
         session->present_until = session->absent_from = now + config_.heartbeat.ttl;
         sign_of_life(now, person, *session);
         look(now, person);
+        return;
+    }
+    const auto gone = sessions_.find(connection);
+    const auto woken = woken_.find(connection >> 32U);
+    if (gone != sessions_.end() && woken != woken_.end() && now < woken->second + kWritten) {
+        // What the socket held while its server slept is life for a session that was ended
+        // elsewhere meanwhile (RULINGS 32).
+        PersonState& person = person_of(gone->second.first);
+        person.lingers_until = now + config_.heartbeat.ttl + config_.heartbeat.grace;
+        look(now, person);
     }
 }
 
@@ -174,7 +186,13 @@ void Truth::ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bo
     look(now, person);
     const bool in_grace = !silence && code != 1000 && code != 4409 && code != 4403 && code != 4401;
     session->present_until = session->absent_from = in_grace ? now + config_.heartbeat.grace : now;
-    if (in_grace && !is_surely_invisible(person)) {
+    const auto set = clocks_set_.find(session->server);
+    if (set != clocks_set_.end() && now < set->second + kClockFound) {
+        session->seen_from = MonoTime{};
+        if (!is_surely_invisible(person)) {
+            person.seen_to = now + config_.heartbeat.grace + Millis{2'000};
+        }
+    } else if (in_grace && !is_surely_invisible(person)) {
         person.seen_to = now;  // A reset is no sign of life, but may be what is written down.
     }
     look(now, person);
@@ -206,16 +224,20 @@ void Truth::died(MonoTime now, std::uint64_t server) {
         look(now, person);
         const bool all =
             renewal == MonoTime{} || now < store_doubt_until_ || now < person.doubt_until;
+        bool held = false;
         for (auto& [id, session] : person.sessions) {
             if (session.server == server) {
+                held = held || session.absent_from + kOver > now;
                 forget_signs(renewal, person, session, all);
             }
         }
+        person.forgotten += held && all ? 1 : 0;
     }
     dead_.insert(server);
 }
 
 void Truth::stalled(MonoTime now, std::uint64_t server, Millis lasted) {
+    woken_[server] = now;
     for (auto& [name, person] : people_) {
         look(now, person);
         for (auto& [id, session] : person.sessions) {
@@ -233,6 +255,13 @@ void Truth::forget_ended(MonoTime now, PersonState& person) {
         return;
     }
     person.seen_from = MonoTime{};
+    ++person.forgotten;
+    for (auto& [id, session] : person.sessions) {
+        if (!dead_.contains(session.server) && session.absent_from > now) {
+            --person.forgotten;  // That server knows.
+            break;
+        }
+    }
     for (auto& [id, session] : person.sessions) {
         if (!sessions_.contains(session.connection) || dead_.contains(session.server)) {
             session.seen_from = MonoTime{};
@@ -260,9 +289,9 @@ void Truth::store_lost(MonoTime now) {
     }
 }
 
-void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive) {
+void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at) {
     for (auto& [server, lease] : leases_) {
-        if (alive.contains(server)) {
+        if (alive.contains(server) && renewals_[server] <= back_at) {
             lease = now;
         }
     }

@@ -47,8 +47,19 @@ public:
     void store_lost(MonoTime now);
     /// It lost what was written to it last.
     void writes_lost(MonoTime now);
-    /// No time until now counts against the leases of these: the store was away for all.
-    void forgive(MonoTime now, const std::set<std::uint64_t>& alive);
+    /// The clock of its machine was set: until its next renewals it writes wrong times.
+    void clock_set(MonoTime now, std::uint64_t server) { clocks_set_[server] = now; }
+    /// The record of the user is lost, and perhaps not restored yet.
+    [[nodiscard]] bool is_doubted(MonoTime now, const std::string& user) {
+        return person_of(user).doubt_until > now;
+    }
+    /// A server that slept has brought back a session that another one had taken over and ended.
+    [[nodiscard]] bool may_linger(MonoTime now, const std::string& user) {
+        return person_of(user).lingers_until > now;
+    }
+    /// No time until now counts against the leases of these: the store was away for all until
+    /// `back_at`, and they have not renewed theirs since.
+    void forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at);
     /// Of this user the store may say less than is true, for that long.
     void doubt(MonoTime now, const std::string& user, Millis lasts);
 
@@ -66,6 +77,9 @@ public:
     };
     /// How things stand at `now`, which never goes back.
     [[nodiscard]] Person person(MonoTime now, const std::string& user);
+    /// How often all that knew of the user's newest versions, the store and the servers, was gone
+    /// at once: then the database is all there is.
+    [[nodiscard]] int forgotten(const std::string& user) { return person_of(user).forgotten; }
     /// Since when it is certain that the user does not hide by `invisible`.
     [[nodiscard]] std::optional<MonoTime> visible_since(const std::string& user) const;
     /// Since when it is certain that the user does.
@@ -139,6 +153,8 @@ private:
         bool invisible = false;
         bool in_session_scope = false;  ///< Which session stands for the user is not followed.
         MonoTime seen_from;             ///< Of sessions that are over.
+        int forgotten = 0;
+        MonoTime lingers_until;  ///< It may be that a session that is over stands for the user.
         MonoTime seen_to;
         Rules rules;
     };
@@ -165,6 +181,8 @@ private:
     /// By server: since when the others have reason to miss it.
     std::map<std::uint64_t, MonoTime> leases_;
     std::map<std::uint64_t, MonoTime> renewals_;  ///< The last one.
+    std::map<std::uint64_t, MonoTime> clocks_set_;
+    std::map<std::uint64_t, MonoTime> woken_;
     std::set<std::uint64_t> dead_;
     std::map<std::pair<const void*, std::uint64_t>, Asked> asked_;
     MonoTime store_doubt_until_;  ///< The store may lack what was told to it.

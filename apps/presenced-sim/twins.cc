@@ -26,7 +26,7 @@ std::string without_secrets(std::string_view text) {
     return plain;
 }
 
-std::string play_once(const Story& story, World::Figures& figures, std::string* all_told) {
+std::string play_once(const Story& story, World::Figures& figures, World::Bytes* all_told) {
     World world(story);
     world.record_bytes(all_told);
     std::string failure = world.play();
@@ -58,8 +58,8 @@ std::string play_story(const Story& story, World::Figures& figures) {
     if (story.hiding == Hiding::none) {
         return play_once(story, figures, nullptr);
     }
-    std::string busy;
-    std::string silent;
+    World::Bytes busy;
+    World::Bytes silent;
     std::string failure = play_once(story, figures, &busy);
     if (!failure.empty()) {
         return failure;
@@ -70,13 +70,19 @@ std::string play_story(const Story& story, World::Figures& figures) {
     if (!failure.empty()) {
         return failure;
     }
-    return busy == silent ? std::string() : difference(busy, silent);
+    for (std::uint32_t device = 0; device < story.devices; ++device) {
+        if (busy[device] != silent[device]) {
+            return difference(busy[device], silent[device]);
+        }
+    }
+    return {};
 }
 
 void World::on_bytes(const Client& client, std::string_view text) {
     if (bytes_ != nullptr && client.user() != user_name(0)) {
-        *bytes_ += fmt::format("{:.3f} s: {} on device {}: {}\n", seconds_of(now()), client.user(),
-                               client.number(), without_secrets(text));
+        (*bytes_)[client.number()] +=
+            fmt::format("{:.3f} s: {} on device {}: {}\n", seconds_of(now()), client.user(),
+                        client.number(), without_secrets(text));
     }
 }
 

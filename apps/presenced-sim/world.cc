@@ -49,8 +49,10 @@ World::World(const Story& story)
 }
 
 World::~World() {
-    for (const auto& server : servers_) {
+    for (auto& server : servers_) {
         server->process.kill();
+        // What a process had in memory when it died is never destroyed: flows may still wait in it.
+        static_cast<void>(server.release());
     }
 }
 

@@ -41,8 +41,9 @@ public:
     [[nodiscard]] const Figures& figures() const { return figures_; }
     /// Each presence as it arrived, one line each, if wanted before play().
     void write_down(std::string* log) { log_ = log; }
-    /// All that clients were told but those of the first user, if wanted before play(). Null: not.
-    void record_bytes(std::string* bytes) { bytes_ = bytes; }
+    /// By device: all that clients were told but those of the first user, if wanted before play().
+    using Bytes = std::map<std::uint32_t, std::string>;
+    void record_bytes(Bytes* bytes) { bytes_ = bytes; }  ///< Null: not.
 
 private:
     /// A place at which servers live one after the other.
@@ -61,6 +62,7 @@ private:
         std::uint64_t on_connection = 0;  ///< Likewise, on `connection` alone.
         std::uint64_t connection = 0;
         std::int64_t seen_at_ms = 0;
+        int forgotten = 0;  ///< Truth::forgotten then.
     };
 
     [[nodiscard]] MonoTime now() const { return clock_.now(); }
@@ -185,11 +187,12 @@ private:
     std::vector<UserFacts> facts_;
     MonoTime quiet_from_;
     MonoTime stores_back_at_;
+    MonoTime died_at_;  ///< When a server last did.
     MonoTime started_;
     std::string failure_;
     Figures figures_;
     std::string* log_ = nullptr;
-    std::string* bytes_ = nullptr;
+    Bytes* bytes_ = nullptr;
     std::size_t looked_ = 0;
     int store_downs_ = 0;
     int database_downs_ = 0;
