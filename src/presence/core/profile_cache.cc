@@ -17,11 +17,18 @@ struct ProfileCache::WaitFor {
 };
 
 ProfileCache::ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
-                           CoreCounters& counters, Millis ttl)
-    : clock_(clock), store_(store), limits_(limits), counters_(counters), ttl_(ttl) {}
+                           CoreCounters& counters, Millis ttl, const NodeView* nodes)
+    : clock_(clock),
+      store_(store),
+      limits_(limits),
+      counters_(counters),
+      ttl_(ttl),
+      nodes_(nodes) {}
 
 bool ProfileCache::fresh(const Entry& entry) const {
-    return entry.loaded && !entry.stale && clock_.now() - entry.loaded_at < ttl_;
+    const bool unheard = nodes_ != nullptr && nodes_->is_cut_off();
+    const Millis ttl = unheard ? std::min(ttl_, kUnheardTtl) : ttl_;
+    return entry.loaded && !entry.stale && clock_.now() - entry.loaded_at < ttl;
 }
 
 ProfileCache::Entry* ProfileCache::find(const UserId& user) {

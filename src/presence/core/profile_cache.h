@@ -4,6 +4,7 @@
 #include "presence/base/task.h"
 #include "presence/core/counters.h"
 #include "presence/core/limits.h"
+#include "presence/core/node_view.h"
 #include "presence/model/partition.h"
 #include "presence/ports/profile_store.h"
 
@@ -25,19 +26,17 @@ struct ProfileAnswer {
     bool overtaken = false;  ///< Not known only because each read was overtaken by a change.
 };
 
-/// Profiles in memory, each for `ttl` at most, in front of the database. Equal look-ups under way
-/// are one; one that began before an invalidation is neither kept nor used (RULINGS 9); while the
-/// database is away what was read before stays in force (RULINGS 1). One thread.
+/// Profiles in memory, each for `ttl` at most, in front of the database; for kUnheardTtl while
+/// `nodes` says that no word of their changes can come, the bus being away. Equal look-ups under
+/// way are one; one that began before an invalidation is neither kept nor used (RULINGS 9); while
+/// the database is away what was read before stays in force (RULINGS 1). One thread.
 class ProfileCache {
 public:
     /// Changes are told: this bounds what a notice that was lost can do.
     static constexpr Millis kTtl{60'000};
 
     ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
-                 CoreCounters& counters, Millis ttl = kTtl);
-
-    /// Shorter while no notice can come.
-    void set_ttl(Millis ttl) { ttl_ = ttl; }
+                 CoreCounters& counters, Millis ttl = kTtl, const NodeView* nodes = nullptr);
 
     /// One answer for each of `users`, in that order.
     [[nodiscard]] Task<std::vector<ProfileAnswer>> get(std::vector<UserId> users);
@@ -84,7 +83,11 @@ private:
     ProfileStore& store_;
     const Limits& limits_;
     CoreCounters& counters_;
+    /// Rules that were changed elsewhere are to be in force within 2 s (DESIGN rule 27).
+    static constexpr Millis kUnheardTtl{1'000};
+
     Millis ttl_;
+    const NodeView* nodes_;
     /// Keys are the ids inside the entries, which never move.
     boost::unordered_flat_map<std::string_view, std::unique_ptr<Entry>> entries_;
     std::vector<Entry*> ring_;  ///< All entries, for the hand that looks for old ones.

@@ -66,7 +66,7 @@ struct Shard {
           sessions(parts.sessions),
           profiles(parts.profiles),
           bus(parts.bus),
-          cache(parts.clock, parts.profiles, parts.limits, counters),
+          cache(parts.clock, parts.profiles, parts.limits, counters, ProfileCache::kTtl, &nodes),
           owed_ends(parts.scheduler, parts.sessions, nodes, parts.limits, counters),
           last_seen(parts.scheduler, parts.profiles, parts.limits, counters, parts.journal,
                     parts.spool, &owed_ends),

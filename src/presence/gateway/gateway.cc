@@ -11,7 +11,6 @@ constexpr double kTolerance = 10;
 /// What other nodes say of rules and revocations cannot be heard while the store is away. The
 /// database is looked at instead: so often that people can live with it, and it can, too.
 constexpr Millis kLookWhileDeaf{10'000};
-constexpr Millis kTtlWhileDeaf{5'000};
 }  // namespace
 
 Gateway::Gateway(const GatewayParts& parts)
@@ -235,7 +234,6 @@ void Gateway::set_store_health(StoreHealth store) {
         }
     });
     const bool deaf = store == StoreHealth::down;
-    parts_.shard.cache.set_ttl(deaf ? kTtlWhileDeaf : ProfileCache::kTtl);
     if (deaf && !std::exchange(looks_while_deaf_, true)) {
         look_while_deaf();
     }

@@ -82,26 +82,6 @@ TEST(ClusterReturn, AnEndIsToldAlsoWhereTheRecordWasLostShortlyBefore) {
     EXPECT_TRUE(cluster.stored_last_seen("ann").has_value());
 }
 
-TEST(ClusterReturn, WhoReturnsAfterTheirNodesDeathButBeforeItIsSweptIsToldToThoseWhoWereShownIt) {
-    Cluster cluster(2);
-    const auto ann = cluster.connect(cluster.node(0), "ann");
-    const auto bob = cluster.connect(cluster.node(1), "bob");
-    cluster.kill(cluster.node(0));
-    cluster.run(cluster.config.death_patience() - 3s);
-    cluster.sessions.faults().set_delay(600ms);  // So that the sweep takes its time.
-    while (cluster.watch(bob, {"ann"}).front().status != offline) {
-    }
-    ASSERT_EQ(cluster.record("ann")->sessions.size(), 1U);
-    const auto again = cluster.connect(cluster.node(1), "ann", ann);
-    EXPECT_TRUE(again->resumed);
-    cluster.sessions.faults().set_delay(0ms);
-    cluster.run(5s);
-    ASSERT_FALSE(cluster.connection(bob).told.empty());
-    const Told last = cluster.connection(bob).told.back();
-    EXPECT_EQ(last.status, online);
-    EXPECT_EQ(last.version, cluster.look(cluster.node(1), "bob", "ann").version);
-}
-
 }  // namespace
 
 }  // namespace presence::testing

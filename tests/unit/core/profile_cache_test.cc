@@ -57,6 +57,36 @@ TEST_F(CacheTest, WhatWasReadIsGivenWithoutAskingAgainUntilItsTimeIsOver) {
     EXPECT_EQ(counters.profile_loads, 2U);
 }
 
+TEST_F(CacheTest, WhileNoWordOfChangesCanComeRulesAreReadAnewAfterASecond) {
+    NodeView nodes;
+    ProfileCache unheard(clock, store, limits, counters, 60s, &nodes);
+    const auto blocks = [&] { return blocks_of(run_until_complete(scheduler, unheard.get(kAnn))); };
+    EXPECT_EQ(blocks(), 0U);
+    block(kAnn, "x");
+    clock.pass(2s);
+    EXPECT_EQ(blocks(), 0U);  // It would have been told.
+    nodes.health = StoreHealth::down;
+    EXPECT_EQ(blocks(), 1U);
+    block(kAnn, "y");
+    clock.pass(999ms);
+    EXPECT_EQ(blocks(), 1U);
+    clock.pass(1ms);
+    EXPECT_EQ(blocks(), 2U);
+}
+
+TEST_F(CacheTest, WhileNeitherWordNorDatabaseCanBeHadWhatWasReadBeforeStaysInForce) {
+    NodeView nodes;
+    ProfileCache unheard(clock, store, limits, counters, 60s, &nodes);
+    block(kAnn, "x");
+    EXPECT_EQ(blocks_of(run_until_complete(scheduler, unheard.get(kAnn))), 1U);
+    nodes.health = StoreHealth::down;
+    profiles.faults().set_unavailable(true);
+    clock.pass(5s);
+    const ProfileAnswer answer = run_until_complete(scheduler, unheard.get(kAnn));
+    EXPECT_TRUE(answer.known);
+    EXPECT_EQ(blocks_of(answer), 1U);
+}
+
 TEST_F(CacheTest, OneOfWhomNothingIsStoredIsKnownToHaveNothing) {
     const ProfileAnswer answer = get(kAnn);
     EXPECT_TRUE(answer.known);
