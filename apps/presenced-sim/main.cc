@@ -2,7 +2,9 @@
 
 #include "presence/base/log.h"
 
+#include "plan/command.h"
 #include "runner.h"
+#include "seeds/command.h"
 #include "world.h"
 
 #include <CLI/CLI.hpp>
@@ -51,6 +53,9 @@ int play_one(std::uint64_t seed, const sim::StoryOptions& options, bool trace, i
 int main(int argc, char** argv) {
     CLI::App app("Simulates clusters of presenced in virtual time");
     app.require_subcommand(1);
+    int exit_code = 0;
+    seeds::add_command(app, exit_code);
+    plan::add_command(app, exit_code);
     CLI::App& run = *app.add_subcommand("run", "plays the stories of seeds");
     std::uint64_t seed = 0;
     std::uint64_t seeds = 0;
@@ -71,6 +76,9 @@ int main(int argc, char** argv) {
     run.add_flag("--calm", calm, "without faults");
     run.add_flag("--until-failure", first, "end at the first story that fails");
     CLI11_PARSE(app, argc, argv);
+    if (!run) {
+        return exit_code;
+    }
 
     sim::StoryOptions options;
     options.length = Millis{static_cast<std::int64_t>(hours * 3'600'000)};
