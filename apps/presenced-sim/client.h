@@ -110,6 +110,7 @@ public:
     [[nodiscard]] const std::string& user() const { return parts_.user; }
     [[nodiscard]] bool is_open() const { return stage_ == Stage::open; }
     [[nodiscard]] bool wants() const { return wants_; }
+    [[nodiscard]] bool is_frozen() const { return frozen_; }
     [[nodiscard]] bool is_awake() const { return stage_ == Stage::open && !frozen_; }
     /// Connected, with a snapshot of what it watches, and taking news; since when.
     [[nodiscard]] std::optional<MonoTime> hears_since() const;

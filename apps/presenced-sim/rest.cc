@@ -16,6 +16,7 @@ constexpr Millis kRounded{500};
 
 void World::come_to_rest() {
     check_agreement();
+    bytes_ = nullptr;  // All say goodbye at once: whose is heard first says nothing of anybody.
     for (const auto& client : clients_) {
         client->bye();
     }

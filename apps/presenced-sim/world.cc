@@ -167,7 +167,9 @@ void World::play_client(const Event& event) {
             client.come();
             break;
         case Deed::bye:
-            client.bye();
+            if (!client.is_frozen()) {
+                client.bye();
+            }
             break;
         case Deed::lose:
             client.lose(event.value == 1);
