@@ -17,6 +17,8 @@ constexpr std::size_t kSweepBatch = 200;
 /// Ends that this node owes in one partition, read again where it has not heard of some: more than
 /// all partitions together hold where a few thousand end while the database is away.
 constexpr std::size_t kOwnEnds = 10'000;
+/// Between two looks at a node whose time is as good as over.
+constexpr Millis kLeastLook{50};
 
 /// splitmix64's finish: spreads what differs in few bits.
 std::uint64_t mix(std::uint64_t value) {
@@ -47,17 +49,21 @@ NodeId ClusterMember::sweeper_of(NodeId dead, std::uint32_t partition) const {
 void ClusterMember::look_for_deaths(const Membership& membership) {
     const MonoTime now = parts_.clock.now();
     const Millis patience = parts_.config.death_patience();
+    Millis next_look = parts_.config.cluster.renew_every;
     for (const NodeFacts& node : membership.nodes) {
-        if (node.alive || node.node == self_ || settling_.contains(node.node)) {
+        if (node.node == self_ || settling_.contains(node.node)) {
             continue;
         }
         const Millis left =
             std::max(node.renewed_at + patience - membership.reference_now, no_deaths_until_ - now);
-        if (left <= Millis{0}) {
+        if (!node.alive && left <= Millis{0}) {
             settle_death(node.node, node.renewed_at);
-        } else if (left < parts_.config.cluster.renew_every) {
-            schedule(left);  // Looked at again when its time is over, not up to a beat later.
+        } else {
+            next_look = std::min(next_look, std::max(left, kLeastLook));
         }
+    }
+    if (next_look < parts_.config.cluster.renew_every) {
+        schedule(next_look);  // When its time is over, be it still alive now, not a beat later.
     }
 }
 
