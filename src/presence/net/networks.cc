@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <charconv>
 #include <cstring>
-#include <ranges>
 #include <sys/socket.h>
 
 namespace presence::net {
@@ -128,11 +127,11 @@ bool Networks::contains(const RemoteAddress& address) const {
 
 std::optional<RemoteAddress> forwarded_for(const HttpRequest& request, const Networks& proxies) {
     std::optional<RemoteAddress> client;
-    for (const auto& [name, value] : std::views::reverse(request.headers)) {
-        if (!same_header_name(name, "x-forwarded-for")) {
+    for (auto header = request.headers.rbegin(); header != request.headers.rend(); ++header) {
+        if (!same_header_name(header->first, "x-forwarded-for")) {
             continue;
         }
-        std::string_view left = value;
+        std::string_view left = header->second;
         while (!left.empty()) {
             const auto comma = left.rfind(',');
             const std::string_view entry =
