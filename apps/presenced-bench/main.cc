@@ -95,23 +95,23 @@ int run_bare(std::size_t reply, std::size_t fan_out) {
     return 2;
 }
 
-}  // namespace
-
-int run(int argc, char** argv) {
-    CLI::App app{
-        "presenced-bench: what presenced costs, beside a bare loop that only makes the system "
-        "calls.\nExit: 0 measured, 1 a bar is not kept (--strict), 2 something went wrong"};
-    Options options;
-    options.server_binary = own_folder() / "presenced";
-    options.peers_folder = (own_folder() / "../../../bench/peers").lexically_normal();
+/// What the command line says beside Options.
+struct CommandLine {
     std::vector<std::string> names;
     bool json = false;
     bool strict = false;
     bool brief = false;
-    long phase_ms = options.phase.count();
+    long phase_ms = 0;
     std::size_t connections = 0;
+    std::size_t bare_reply = 0;
+    std::size_t bare_fan_out = 0;
+};
 
-    app.add_option("scenarios", names, "Which to run; none lists them, `all` runs all")
+/// A process may open 20,000 files; what needs none may have more.
+constexpr std::size_t kMostSockets = 19'000;
+
+void add_options(CLI::App& app, CommandLine& line, Options& options) {
+    app.add_option("scenarios", line.names, "Which to run; none lists them, `all` runs all")
         ->check(CLI::IsMember([] {
             std::vector<std::string> known = scenario_names();
             known.emplace_back("all");
@@ -123,44 +123,64 @@ int run(int argc, char** argv) {
     app.add_option("--set", options.server_sets, "key=value for the server")
         ->allow_extra_args(false);
     app.add_option("--rounds", options.rounds, "Rounds")->check(CLI::Range(1, 100));
-    app.add_option("--phase-ms", phase_ms, "Length of a phase")->check(CLI::Range(100, 7'200'000));
-    app.add_option("--connections", connections, "Connections, instead of the scenario's own")
-        ->check(CLI::Range(1, 19'000));
+    app.add_option("--phase-ms", line.phase_ms, "Length of a phase")
+        ->check(CLI::Range(100, 7'200'000));
+    app.add_option("--connections", line.connections,
+                   fmt::format("Connections, instead of the scenario's own; over {}: `engine` only",
+                               kMostSockets))
+        ->check(CLI::Range(1, 10'000'000));
     app.add_option("--rate", options.beats_per_second, "Heartbeats a second, over all connections")
         ->check(CLI::Range(1.0, 1e6));
     app.add_flag("--acked", options.acked, "Heartbeats that ask for an answer");
     app.add_option("--server-core", options.server_core, "Core of the server and the bare loop");
     app.add_option("--load-core", options.load_core, "Core of the load");
-    app.add_flag("--json", json, "One JSON object a scenario, one a line");
-    app.add_flag("--short", brief, "A quick check of the answers; its figures mean nothing");
-    app.add_flag("--strict", strict, "Exit 1 if a bar is not kept");
+    app.add_flag("--json", line.json, "One JSON object a scenario, one a line");
+    app.add_flag("--short", line.brief, "A quick check of the answers; its figures mean nothing");
+    app.add_flag("--strict", line.strict, "Exit 1 if a bar is not kept");
+}
 
-    std::size_t reply = 0;
-    std::size_t fan_out = 0;
+}  // namespace
+
+int run(int argc, char** argv) {
+    CLI::App app{
+        "presenced-bench: what presenced costs, beside a bare loop that only makes the system "
+        "calls.\nExit: 0 measured, 1 a bar is not kept (--strict), 2 something went wrong"};
+    Options options;
+    options.server_binary = own_folder() / "presenced";
+    options.peers_folder = (own_folder() / "../../../bench/peers").lexically_normal();
+    CommandLine line;
+    line.phase_ms = options.phase.count();
+    add_options(app, line, options);
     CLI::App* bare = app.add_subcommand("bare", "")->group("");
-    bare->add_option("--reply", reply);
-    bare->add_option("--fan-out", fan_out);
+    bare->add_option("--reply", line.bare_reply);
+    bare->add_option("--fan-out", line.bare_fan_out);
 
     CLI11_PARSE(app, argc, argv);
     if (*bare) {
-        return run_bare(reply, fan_out);
+        return run_bare(line.bare_reply, line.bare_fan_out);
     }
-    if (names.empty()) {
+    if (line.names.empty()) {
         list_scenarios();
         return 0;
     }
-    if (connections > 0) {
-        options.connections = connections;
+    if (line.connections > kMostSockets && line.names != std::vector<std::string>{"engine"}) {
+        fmt::print(stderr, "presenced-bench: --connections: at most {} with sockets\n",
+                   kMostSockets);
+        return 2;
     }
-    options.phase = std::chrono::milliseconds(phase_ms);
-    if (brief) {
+    if (line.connections > 0) {
+        options.connections = line.connections;
+    }
+    options.phase = std::chrono::milliseconds(line.phase_ms);
+    if (line.brief) {
         shorten(options);
     }
+    std::vector<std::string> names = line.names;
     if (std::ranges::find(names, "all") != names.end()) {
         names = scenario_names();
         std::erase(names, "peers");  // Needs more than this project's own programs.
     }
-    return run_scenarios(names, options, json, strict);
+    return run_scenarios(names, options, line.json, line.strict);
 }
 
 }  // namespace presence::bench

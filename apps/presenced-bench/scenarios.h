@@ -45,6 +45,10 @@ namespace presence::bench {
 /// A storm of joins into one room over three nodes: when the count is right, and what watchers get.
 [[nodiscard]] Report run_nodes(const Options& options);
 
+/// What the core costs by itself: bytes and time of sessions, heartbeats, looks, watches and
+/// expiries for crowds of different sizes. Starts no server.
+[[nodiscard]] Report run_engine(const Options& options);
+
 /// All that people do, and faults, for as long as a phase is; then everybody leaves. Fails if
 /// anything is left.
 [[nodiscard]] Report run_soak(const Options& options);
@@ -58,7 +62,7 @@ struct Scenario {
     Report (*run)(const Options&);
 };
 
-inline constexpr std::array<Scenario, 14> kScenarios{{
+inline constexpr std::array<Scenario, 15> kScenarios{{
     {"heartbeat", "CPU per heartbeat; --acked: with an answer", run_heartbeat},
     {"idle", "user memory per idle session and per watch, CPU per sign-in", run_idle},
     {"fanout", "CPU per delivered update, 1,000 watchers", run_fanout},
@@ -73,6 +77,9 @@ inline constexpr std::array<Scenario, 14> kScenarios{{
     {"cluster", "both of three nodes, 15,000 sessions in all, on a Redis Cluster", run_cluster},
     {"node-death", "one of three nodes killed with 5,000 sessions, half come back elsewhere",
      run_node_death},
+    {"engine",
+     "the core without sockets: 1,000 to 1,000,000 sessions, ten million by --connections",
+     run_engine},
     {"soak", "everything at once on one node and on three, with faults: what is left at the end",
      run_soak},
     {"peers", "beside ws, uWebSockets and Mosquitto; not in `all`", run_peers},

@@ -34,7 +34,7 @@ protected:
         return found == membership.nodes.end() ? nullptr : &*found;
     }
     static UserRecordRef record(std::uint64_t commit, std::vector<NodeId> nodes) {
-        auto record = std::make_shared<UserRecord>();
+        auto record = make_ref<UserRecord>();
         record->commit = commit;
         for (const NodeId node : nodes) {
             Session& session = record->sessions.emplace_back();

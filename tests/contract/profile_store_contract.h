@@ -57,8 +57,7 @@ TYPED_TEST_P(ProfileStoreContract, WhatWasDeclaredIsKeptWhole) {
 
 TYPED_TEST_P(ProfileStoreContract, EmptyTextIsNotTheSameAsNoCustomStatus) {
     const DeclaredState empty{DeclaredStatus::dnd, std::nullopt,
-                              std::make_shared<CustomStatus>(CustomStatus{"", "x", std::nullopt}),
-                              1};
+                              make_ref<CustomStatus>(CustomStatus{"", "x", std::nullopt}), 1};
     EXPECT_TRUE(this->adapter_.run(this->store().save_declared(this->ada_, empty)).value());
     this->adapter_.reopen();
     EXPECT_EQ(this->loaded(this->ada_).declared, empty);

@@ -37,7 +37,7 @@ protected:
     static UserSetChange replacing(UserSet users) { return {std::move(users), {}, {}}; }
     static DeclaredState declared(std::uint64_t revision) {
         return {DeclaredStatus::busy, at(60),
-                std::make_shared<CustomStatus>(
+                make_ref<CustomStatus>(
                     CustomStatus{"In a \"meeting\"\n\xF0\x9F\x98\x80", "\xF0\x9F\x93\x85", at(90)}),
                 revision};
     }

@@ -40,8 +40,8 @@ protected:
         made.grace_until = kNow + Millis{10'000};
         made.closed_at = kNow + Millis{5};
         made.beats_until = kNow + Millis{100'000};
-        made.custom = std::make_shared<CustomStatus>(
-            CustomStatus{"tea", "\xF0\x9F\x8D\xB5", kNow + Millis{60'000}});
+        made.custom =
+            make_ref<CustomStatus>(CustomStatus{"tea", "\xF0\x9F\x8D\xB5", kNow + Millis{60'000}});
         made.declared_until = kNow + Millis{30'000};
         made.active_rank = 4'000'000'000U;
         made.declared = DeclaredStatus::dnd;

@@ -25,7 +25,7 @@ protected:
     static constexpr Millis kKeep{60'000};
 
     static UserRecordRef record(std::uint64_t commit, bool with_session = false) {
-        auto record = std::make_shared<UserRecord>();
+        auto record = make_ref<UserRecord>();
         record->commit = commit;
         record->presence.own_version = Version{commit * 10};
         if (with_session) {
@@ -196,8 +196,8 @@ TYPED_TEST_P(SessionStoreContract, FO_069_FO_071_IdsAreComparedByteForByte) {
     const auto records = this->adapter_.run(this->adapter_.store(1).load(ids));
     ASSERT_EQ(records->size(), ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        ASSERT_NE(records->at(i), nullptr) << ids[i].text;
-        EXPECT_EQ(records->at(i)->commit, i + 1) << ids[i].text;
+        ASSERT_NE(records->at(i), nullptr) << ids[i].text.view();
+        EXPECT_EQ(records->at(i)->commit, i + 1) << ids[i].text.view();
     }
 }
 

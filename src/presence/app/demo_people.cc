@@ -118,7 +118,7 @@ Detached DemoPeople::live(std::shared_ptr<Person> person) {
         change.status = mood.status;
         change.sets_custom = true;
         if (!mood.text.empty()) {
-            change.custom = std::make_shared<const CustomStatus>(
+            change.custom = make_ref<const CustomStatus>(
                 CustomStatus{std::string(mood.text), std::string(mood.emoji), std::nullopt});
         }
         co_await shard.service.change_status(person->id, std::move(change), false);

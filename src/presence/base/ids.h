@@ -1,5 +1,7 @@
 #pragma once
 
+#include "presence/base/compact_text.h"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +16,10 @@ namespace presence {
 /// decided once, by check_id in ids.cc; a value of this type has passed it or comes from a store.
 template <class Tag>
 struct TextId {
-    std::string text;
+    CompactText text;
 
     TextId() = default;
-    explicit TextId(std::string value) : text(std::move(value)) {}
-    explicit TextId(std::string_view value) : text(value) {}
-    explicit TextId(const char* value) : text(value) {}
+    explicit TextId(CompactText value) : text(std::move(value)) {}
 
     friend bool operator==(const TextId&, const TextId&) = default;
     friend auto operator<=>(const TextId&, const TextId&) = default;
@@ -50,11 +50,11 @@ struct IdEqual {
     }
     template <class Tag>
     bool operator()(std::string_view a, const TextId<Tag>& b) const noexcept {
-        return a == b.text;
+        return a == b.text.view();
     }
     template <class Tag>
     bool operator()(const TextId<Tag>& a, std::string_view b) const noexcept {
-        return a.text == b;
+        return a.text.view() == b;
     }
 };
 

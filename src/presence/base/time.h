@@ -3,6 +3,8 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 namespace presence {
 
@@ -25,6 +27,36 @@ struct WallTime {
     friend constexpr Millis operator-(WallTime a, WallTime b) {
         return a.since_epoch - b.since_epoch;
     }
+};
+
+/// A WallTime or none, in the 8 bytes of a WallTime: for what there is one of for each user or
+/// session. To the outside it is a std::optional.
+class MaybeTime {
+public:
+    constexpr MaybeTime() noexcept = default;
+    constexpr MaybeTime(std::nullopt_t) noexcept {}               // NOLINT(*-explicit-*)
+    constexpr MaybeTime(WallTime time) noexcept : time_(time) {}  // NOLINT(*-explicit-*)
+    constexpr MaybeTime(std::optional<WallTime> time) noexcept    // NOLINT(*-explicit-*)
+        : time_(time.value_or(kNone)) {}
+    constexpr operator std::optional<WallTime>() const noexcept {  // NOLINT(*-explicit-*)
+        return has_value() ? std::optional(time_) : std::nullopt;
+    }
+
+    [[nodiscard]] constexpr bool has_value() const noexcept { return time_ != kNone; }
+    constexpr explicit operator bool() const noexcept { return has_value(); }
+    constexpr const WallTime& operator*() const noexcept { return time_; }
+    constexpr const WallTime* operator->() const noexcept { return &time_; }
+    [[nodiscard]] constexpr WallTime value_or(WallTime other) const noexcept {
+        return has_value() ? time_ : other;
+    }
+    constexpr void reset() noexcept { time_ = kNone; }
+
+    /// As of optionals: none is before all times.
+    friend constexpr auto operator<=>(const MaybeTime&, const MaybeTime&) = default;
+
+private:
+    static constexpr WallTime kNone{Millis::min()};
+    WallTime time_ = kNone;
 };
 
 /// A moment on a clock that only moves forward and that nobody steps. Liveness is measured on it;

@@ -114,7 +114,7 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
         tell_webhooks(*event, shown_before);
     }
     if (!shown.pending && !own.pending && user.record->untold_until != WallTime{}) {
-        auto told = std::make_shared<UserRecord>(*user.record);
+        auto told = make_ref<UserRecord>(*user.record);
         told->untold_until = {};  // The store hears of it with the next commit.
         user.record = std::move(told);
     }

@@ -3,7 +3,7 @@
 #include "presence/base/assert.h"
 
 #include <coroutine>
-#include <memory>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,10 @@ namespace presence {
 /// Lets flows about one thing run one after the other, in the order in which they asked, though
 /// each may wait for a store in its middle. One thread; no flow ever blocks it.
 class AsyncLock {
+    using Waiting = std::vector<std::coroutine_handle<>>;
+    static constexpr std::uintptr_t kFree = 0;
+    static constexpr std::uintptr_t kHeld = 1;
+
 public:
     class Guard {
     public:
@@ -33,17 +37,17 @@ public:
     public:
         explicit Acquire(AsyncLock& lock) : lock_(lock) {}
         bool await_ready() noexcept {
-            if (lock_.held_) {
+            if (lock_.held()) {
                 return false;
             }
-            lock_.held_ = true;
+            lock_.state_ = kHeld;
             return true;
         }
         void await_suspend(std::coroutine_handle<> waiting) {
-            if (!lock_.waiting_) {
-                lock_.waiting_ = std::make_unique<std::vector<std::coroutine_handle<>>>();
+            if (lock_.state_ == kHeld) {
+                lock_.state_ = reinterpret_cast<std::uintptr_t>(new Waiting);
             }
-            lock_.waiting_->push_back(waiting);
+            lock_.waiting()->push_back(waiting);
         }
         Guard await_resume() noexcept { return Guard(&lock_); }
 
@@ -53,33 +57,36 @@ public:
 
     AsyncLock() = default;
     /// Only while nobody holds it or waits.
-    AsyncLock(AsyncLock&& other) noexcept { PRESENCE_ASSERT(!other.held_); }
+    AsyncLock(AsyncLock&& other) noexcept { PRESENCE_ASSERT(!other.held()); }
     AsyncLock& operator=(AsyncLock&& other) noexcept {
-        PRESENCE_ASSERT(!held_ && !other.held_);
+        PRESENCE_ASSERT(!held() && !other.held());
         return *this;
     }
-    ~AsyncLock() { PRESENCE_ASSERT(!waiting_); }
+    ~AsyncLock() { PRESENCE_ASSERT(state_ <= kHeld); }
 
     [[nodiscard]] Acquire acquire() { return Acquire(*this); }
-    [[nodiscard]] bool held() const noexcept { return held_; }
+    [[nodiscard]] bool held() const noexcept { return state_ != kFree; }
 
 private:
     void pass_on() {
-        if (!waiting_) {
-            held_ = false;
+        if (state_ == kHeld) {
+            state_ = kFree;
             return;
         }
-        const std::coroutine_handle<> next = waiting_->front();
-        waiting_->erase(waiting_->begin());
-        if (waiting_->empty()) {
-            waiting_.reset();
+        Waiting* const all = waiting();
+        const std::coroutine_handle<> next = all->front();
+        all->erase(all->begin());
+        if (all->empty()) {
+            delete all;
+            state_ = kHeld;
         }
-        next.resume();  // It owns the lock now; held_ stays true.
+        next.resume();  // It owns the lock now, which stays held.
     }
+    [[nodiscard]] Waiting* waiting() const { return reinterpret_cast<Waiting*>(state_); }
 
-    bool held_ = false;
-    /// Null while nobody waits, which is nearly always: each user has a lock.
-    std::unique_ptr<std::vector<std::coroutine_handle<>>> waiting_;
+    /// kFree, kHeld, or held and the address of those who wait: each user has a lock, and nearly
+    /// always nobody waits for it.
+    std::uintptr_t state_ = kFree;
 };
 
 }  // namespace presence

@@ -199,7 +199,7 @@ Session PresenceService::begin_session(const AttachRequest& request, const Sessi
 
 void PresenceService::succeed(SlotId user, const SessionId& held, SlotId heir,
                               std::optional<bool> active) {
-    for (const SlotId other : std::vector<SlotId>(users_.at(user).sessions)) {
+    for (const SlotId other : SessionSlots(users_.at(user).sessions)) {
         LocalSession& old = sessions_.at(other);
         if (other == heir || !(old.id == held)) {
             continue;

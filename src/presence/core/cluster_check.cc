@@ -81,7 +81,7 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     asserting_ = true;
     must_assert_ = must_assert_ && incarnation.empty();
     const bool ends = incarnation.empty();
-    const std::uint64_t losses = losses_;
+    const std::uint32_t losses = losses_;
     std::vector<HeldUser> held = co_await users_in(all_partitions());
     std::vector<UserId> users = names_of(held, ends);
     const std::size_t count = users.size();

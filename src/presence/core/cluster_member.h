@@ -140,10 +140,10 @@ private:
     bool asserting_ = false;
     bool must_assert_ =
         false;  ///< Something was not stated: an attempt failed, or the lease lapsed.
-    std::uint64_t losses_ = 0;         ///< Times that the store may have lost what it had.
-    std::uint64_t losses_healed_ = 0;  ///< Those after which all was stated again.
-    std::uint64_t loss_ = 0;           ///< The latest by number: NodeView::losses.
-    std::uint64_t lost_all_ = 0;       ///< NodeView::lost_all.
+    std::uint32_t losses_ = 0;         ///< Times that the store may have lost what it had.
+    std::uint32_t losses_healed_ = 0;  ///< Those after which all was stated again.
+    std::uint32_t loss_ = 0;           ///< The latest by number: NodeView::losses.
+    std::uint32_t lost_all_ = 0;       ///< NodeView::lost_all.
     MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
     /// After a loss or an outage: nodes that have not stated theirs since, and until when they are

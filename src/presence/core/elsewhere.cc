@@ -47,7 +47,7 @@ void PresenceService::session_taken(const SessionTaken& taken) {
     if (!slot) {
         return;
     }
-    const std::vector<SlotId> locals = users_.at(slot).sessions;
+    const SessionSlots locals = users_.at(slot).sessions;
     for (const SlotId local_id : locals) {
         LocalSession& local = sessions_.at(local_id);
         if (local.id == taken.session && local.epoch <= taken.epoch) {

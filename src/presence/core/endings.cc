@@ -44,7 +44,7 @@ Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
 
 void PresenceService::forget_local(SlotId session) {
     User& user = users_.at(sessions_.at(session).user);
-    std::erase(user.sessions, session);
+    user.sessions.erase(std::ranges::find(user.sessions, session));
     sessions_.destroy(session);
 }
 
@@ -161,7 +161,7 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
 
 Task<Result<bool>> PresenceService::kick(UserId id, SessionId session) {
     Entered entered = co_await enter(id);
-    const std::vector<SlotId> locals = entered.user().sessions;
+    const SessionSlots locals = entered.user().sessions;
     for (const SlotId local_id : locals) {
         LocalSession* local = sessions_.find(local_id);
         if (local == nullptr || !(local->id == session) || local->ending) {
@@ -189,7 +189,7 @@ void PresenceService::renew_token(SlotId session, std::optional<WallTime> issued
 Task<bool> PresenceService::end_revoked(UserId id, WallTime before) {
     Entered entered = co_await enter(id);
     drop_deferred(id);
-    const std::vector<SlotId> locals = entered.user().sessions;
+    const SessionSlots locals = entered.user().sessions;
     for (const SlotId local_id : locals) {
         LocalSession* const local = sessions_.find(local_id);
         if (local == nullptr || local->ending || local->token_issued_at >= before) {
@@ -209,7 +209,7 @@ Task<Result<bool>> PresenceService::erase(UserId id) {
     if (is_apart()) {
         co_return store_away();  // Sessions on other nodes would go on under that name.
     }
-    const std::vector<SlotId> locals = entered.user().sessions;
+    const SessionSlots locals = entered.user().sessions;
     for (const SlotId local : locals) {
         cut_off(sessions_.at(local), EndReason::erased);
     }

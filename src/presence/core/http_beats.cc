@@ -97,7 +97,7 @@ Task<Result<bool>> PresenceService::take_beat(SlotId local_id, BeatRequest reque
 
 Task<Result<bool>> PresenceService::sign_out(UserId user, SessionId session) {
     const SlotId slot = users_.find(user);
-    const std::vector<SlotId> locals = slot ? users_.at(slot).sessions : std::vector<SlotId>{};
+    const SessionSlots locals = slot ? users_.at(slot).sessions : SessionSlots{};
     bool was_here = false;
     for (const SlotId local_id : locals) {
         const LocalSession* const local = sessions_.find(local_id);

@@ -26,8 +26,8 @@ struct NodeView {
     bool all_stated = true;
     /// Times that the store may have lost what was written last, and the number of the one after
     /// which it had nothing left (0: none did that).
-    std::uint64_t losses = 0;
-    std::uint64_t lost_all = 0;
+    std::uint32_t losses = 0;
+    std::uint32_t lost_all = 0;
     /// The store went away less than ClusterConfig::unknown_after ago, or is back since and not all
     /// nodes have stated theirs: who was told something goes on holding it (DESIGN rule 30).
     bool spares_watchers = false;

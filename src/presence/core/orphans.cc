@@ -12,7 +12,7 @@
 namespace presence {
 
 void PresenceService::reconcile(SlotId slot, const UserRecordRef& before) {
-    const std::vector<SlotId> locals = users_.at(slot).sessions;
+    const SessionSlots locals = users_.at(slot).sessions;
     for (const SlotId local_id : locals) {
         LocalSession& local = sessions_.at(local_id);
         if (local.ending || local.orphaned) {

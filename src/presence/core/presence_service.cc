@@ -142,7 +142,7 @@ Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) 
     for (const Session& session : (*record)->sessions) {
         SessionFacts fact{session, std::nullopt, std::nullopt};
         const User* user = slot ? users_.get(slot) : nullptr;
-        for (const SlotId local_id : user != nullptr ? user->sessions : std::vector<SlotId>{}) {
+        for (const SlotId local_id : user != nullptr ? user->sessions : SessionSlots{}) {
             const LocalSession& local = sessions_.at(local_id);
             if (local.id == session.id) {
                 fact.last_heartbeat = last_sign_of(local);

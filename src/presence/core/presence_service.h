@@ -50,6 +50,9 @@ public:
         }
     }
 
+    /// A sign of life of `session` is about to come.
+    void prefetch(SlotId session) const noexcept { sessions_.prefetch(session); }
+
     /// A heartbeat over HTTP: the session goes on, or begins.
     /// @retval ErrorCode::forbidden  A back end has just thrown the device out.
     /// Else as attach.
@@ -261,8 +264,8 @@ private:
     /// The store has what stands here.
     void note_stored(User& user);
     /// The record that `draft` makes; null where it is the one that stands.
-    [[nodiscard]] std::shared_ptr<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
-                                                      rules::Transition& transition) const;
+    [[nodiscard]] Ref<UserRecord> draw_up(const User& user, Draft draft, WallTime now,
+                                          rules::Transition& transition) const;
     void after_commit(User& user, Cause cause, Prepared& next);
     /// Notes sessions that began or changed, and returns those that ended.
     [[nodiscard]] std::vector<JournalEntry> journal_difference(const User& user,
@@ -286,7 +289,7 @@ private:
 
     struct Prepared {
         UserRecordRef before;
-        std::shared_ptr<UserRecord> record;
+        Ref<UserRecord> record;
         rules::Transition transition;
         Announcement plan;
         std::optional<LastSeenRow> ended;  ///< What the database is to have of it.

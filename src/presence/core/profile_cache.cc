@@ -12,7 +12,12 @@ struct ProfileCache::WaitFor {
     Entry& entry;  ///< May be gone when the wait is over.
     bool answered = false;
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> flow) { entry.waiting.push_back({flow, &answered}); }
+    void await_suspend(std::coroutine_handle<> flow) {
+        if (!entry.waiting) {
+            entry.waiting = std::make_unique<std::vector<Waiter>>();
+        }
+        entry.waiting->push_back({flow, &answered});
+    }
     bool await_resume() const noexcept { return answered; }
 };
 
@@ -32,8 +37,8 @@ bool ProfileCache::fresh(const Entry& entry) const {
 }
 
 ProfileCache::Entry* ProfileCache::find(const UserId& user) {
-    const auto found = entries_.find(std::string_view(user.text));
-    return found == entries_.end() ? nullptr : found->second.get();
+    const std::optional<std::uint32_t> place = by_id_.find(user.text);
+    return place ? pool_.in(*place).first : nullptr;
 }
 
 ProfileCache::Entry& ProfileCache::entry_for(const UserId& user) {
@@ -41,12 +46,10 @@ ProfileCache::Entry& ProfileCache::entry_for(const UserId& user) {
         return *found;
     }
     make_room();
-    auto made = std::make_unique<Entry>();
-    Entry& entry = *made;
+    const SlotId made = pool_.create();
+    Entry& entry = pool_.at(made);
     entry.user = user;
-    entry.place = ring_.size();
-    ring_.push_back(&entry);
-    entries_.emplace(std::string_view(entry.user.text), std::move(made));
+    by_id_.insert(made.slot);
     return entry;
 }
 
@@ -127,8 +130,9 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
             entry.stale = false;
             entry.loaded_at = clock_.now();
         }
-        waiting.insert(waiting.end(), entry.waiting.begin(), entry.waiting.end());
-        entry.waiting.clear();
+        if (const auto here = std::move(entry.waiting)) {
+            waiting.insert(waiting.end(), here->begin(), here->end());
+        }
     }
     for (const Waiter& waiter : waiting) {
         *waiter.answered = loaded.has_value();
@@ -169,35 +173,32 @@ std::uint64_t ProfileCache::revision_of(const UserId& user) {
 }
 
 void ProfileCache::invalidate(const PartitionSet& partitions) {
-    for (Entry* const entry : ring_) {
-        if (partitions.holds(entry->user)) {
-            ++entry->generation;
-            entry->stale = true;
+    pool_.for_each([&](SlotId, Entry& entry) {
+        if (partitions.holds(entry.user)) {
+            ++entry.generation;
+            entry.stale = true;
         }
-    }
+    });
 }
 
 void ProfileCache::make_room() {
-    if (entries_.size() < limits_.profile_cache) {
+    if (pool_.size() < limits_.profile_cache) {
         return;
     }
     // A hand that goes round: what it finds old goes, and if nothing is, the first idle one.
     constexpr std::size_t kLook = 32;
-    Entry* victim = nullptr;
-    for (std::size_t looked = 0; looked < std::min(kLook, ring_.size()); ++looked) {
-        Entry* const at = ring_[++hand_ % ring_.size()];
-        if (!at->loading && (victim == nullptr || !fresh(*at))) {
-            victim = at;
+    SlotId victim;
+    for (std::size_t looked = 0; looked < std::min(kLook, pool_.size()); ++looked) {
+        hand_ = (hand_ + 1) % pool_.slots();
+        const auto [at, name] = pool_.in(hand_);
+        if (at != nullptr && !at->loading && (!victim || !fresh(*at))) {
+            victim = name;
         }
     }
-    if (victim != nullptr) {
+    if (victim) {
         ++counters_.profile_evictions;
-        ring_[victim->place] = ring_.back();
-        ring_[victim->place]->place = victim->place;
-        ring_.pop_back();
-        const auto found = entries_.find(std::string_view(victim->user.text));
-        const std::unique_ptr<Entry> gone = std::move(found->second);  // Its key goes last.
-        entries_.erase(found);
+        by_id_.erase(victim.slot);
+        pool_.destroy(victim);
     }
 }
 

@@ -3,12 +3,12 @@
 #include "presence/base/clock.h"
 #include "presence/base/task.h"
 #include "presence/core/counters.h"
+#include "presence/core/id_index.h"
 #include "presence/core/limits.h"
 #include "presence/core/node_view.h"
+#include "presence/core/slot_pool.h"
 #include "presence/model/partition.h"
 #include "presence/ports/profile_store.h"
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <coroutine>
 #include <cstdint>
@@ -37,6 +37,8 @@ public:
 
     ProfileCache(const Clock& clock, ProfileStore& store, const Limits& limits,
                  CoreCounters& counters, Millis ttl = kTtl, const NodeView* nodes = nullptr);
+    ProfileCache(const ProfileCache&) = delete;
+    ProfileCache& operator=(const ProfileCache&) = delete;
 
     /// One answer for each of `users`, in that order.
     [[nodiscard]] Task<std::vector<ProfileAnswer>> get(std::vector<UserId> users);
@@ -51,7 +53,7 @@ public:
     /// The same for all users of `partitions`: word of their changes may have been missed.
     void invalidate(const PartitionSet& partitions);
 
-    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return pool_.size(); }
 
 private:
     struct Waiter {
@@ -60,7 +62,6 @@ private:
     };
     struct Entry {
         UserId user;
-        std::size_t place = 0;  ///< In ring_.
         ProfileRef profile;
         MonoTime loaded_at;
         std::uint64_t heard = 0;  ///< Newest revision that somebody has seen.
@@ -68,7 +69,11 @@ private:
         bool loaded = false;
         bool stale = false;
         bool loading = false;
-        std::vector<Waiter> waiting;
+        std::unique_ptr<std::vector<Waiter>> waiting;  ///< Null: nobody waits.
+    };
+    struct IdAt {
+        const SlotPool<Entry>* pool;
+        std::string_view operator()(std::uint32_t place) const { return pool->on(place).user.text; }
     };
     struct WaitFor;
 
@@ -88,10 +93,9 @@ private:
 
     Millis ttl_;
     const NodeView* nodes_;
-    /// Keys are the ids inside the entries, which never move.
-    boost::unordered_flat_map<std::string_view, std::unique_ptr<Entry>> entries_;
-    std::vector<Entry*> ring_;  ///< All entries, for the hand that looks for old ones.
-    std::size_t hand_ = 0;
+    SlotPool<Entry> pool_;
+    IdIndex<IdAt> by_id_{IdAt{&pool_}};
+    std::uint32_t hand_ = 0;  ///< The place in pool_ at which room was looked for last.
 };
 
 }  // namespace presence

@@ -10,7 +10,7 @@ namespace presence {
 
 /// The record of a user of whom the session store knows nothing: where the database left them.
 [[nodiscard]] inline UserRecordRef record_from(const ProfileRef& profile) {
-    auto record = std::make_shared<UserRecord>();
+    auto record = make_ref<UserRecord>();
     if (profile) {
         record->presence.own_version = profile->own_version;
         record->presence.shown_version = profile->shown_version;

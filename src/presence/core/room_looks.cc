@@ -73,9 +73,9 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
     Result<bool> following = co_await follow(std::move(followed));
     const std::uint64_t turn = subjects_.turn();
     std::vector<UserId> viewers;
-    boost::unordered_flat_map<std::string, std::size_t> rows;
+    boost::unordered_flat_map<UserId, std::size_t, IdHash, IdEqual> rows;
     for (const RoomViewer& viewer : replica->viewers()) {
-        if (rows.emplace(viewer.user.text, viewers.size()).second) {
+        if (rows.emplace(viewer.user, viewers.size()).second) {
             viewers.push_back(viewer.user);
         }
     }
@@ -98,7 +98,7 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
         }
         take_found(*replica, slot, *crowd, i);
         for (RoomViewer& viewer : replica->viewers()) {
-            const auto row = rows.find(viewer.user.text);
+            const auto row = rows.find(viewer.user);
             if (row != rows.end() && replica->may_judge(viewer, slot, turn)) {
                 parts_.counters.verdicts_changed +=
                     replica->judge(viewer, slot, crowd->rows[row->second].at(i)) ? 1U : 0U;
@@ -256,7 +256,8 @@ void RoomDesk::take_record(RoomSubject& subject, const UserRecordRef& record) {
     }
     const Millis untold = record->untold_until - parts_.clock.wall_now();
     const bool known = subject.shown != nullptr && subject.own != nullptr;
-    const RoomSubject::PresenceRef presence(record, &record->presence);
+    // Holds the record for as long as any part of it is held.
+    const RoomSubject::PresenceRef presence(&record->presence, [record](const Presence*) {});
     if (untold > Millis{0}) {
         look_again_later(subject, untold);
         if (known && !subject.unreachable) {

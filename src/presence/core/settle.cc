@@ -41,8 +41,8 @@ Error changed_meanwhile() {
 
 }  // namespace
 
-std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime now,
-                                                     rules::Transition& transition) const {
+Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime now,
+                                         rules::Transition& transition) const {
     const UserRecord& before = *user.record;
     if (draft.declared.expires_at && *draft.declared.expires_at <= now) {
         draft.declared.status = DeclaredStatus::automatic;
@@ -86,7 +86,7 @@ std::shared_ptr<UserRecord> PresenceService::draw_up(const User& user, Draft dra
         !transition.own_changed) {
         return nullptr;
     }
-    auto record = std::make_shared<UserRecord>();
+    auto record = make_ref<UserRecord>();
     record->presence = after;
     record->last_sign = after.own.status == Status::offline ? WallTime{} : draft.last_sign;
     record->sessions = std::move(draft.sessions);

@@ -18,15 +18,15 @@ namespace {
 /// Records restored with one read and one write.
 constexpr std::size_t kBatch = 200;
 /// In the place of User::losses: the store never had what is held here, so it lost none of it.
-constexpr std::uint64_t kNeverStored = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t kNeverStored = std::numeric_limits<std::uint32_t>::max();
 
 void raise(Version& version, Version other) {
     version = std::max(version, other);
 }
 
 /// What was told under versions that the store may have forgotten, under higher ones.
-std::shared_ptr<UserRecord> above_what_was_lost(const UserRecord& record) {
-    auto raised = std::make_shared<UserRecord>(record);
+Ref<UserRecord> above_what_was_lost(const UserRecord& record) {
+    auto raised = make_ref<UserRecord>(record);
     raised->presence.own_version.value += rules::kIncarnationStep;
     if (raised->presence.shown.status != Status::offline) {
         // Who is shown as offline is as others who are: of those nothing is held, and told.
@@ -40,10 +40,10 @@ std::shared_ptr<UserRecord> above_what_was_lost(const UserRecord& record) {
 /// @param is_here  Whether this node holds a session: one that has moved on since `mine` was read
 ///                 is not its to vouch for.
 template <class IsHere>
-std::shared_ptr<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored,
-                                          NodeId self, const IsHere& is_here) {
+Ref<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored, NodeId self,
+                              const IsHere& is_here) {
     const bool mine_is_newer = mine.presence.own_version > stored.presence.own_version;
-    auto merged = std::make_shared<UserRecord>(mine_is_newer ? mine : stored);
+    auto merged = make_ref<UserRecord>(mine_is_newer ? mine : stored);
     const UserRecord& other = mine_is_newer ? stored : mine;
     Presence& presence = merged->presence;
     raise(presence.own_version, other.presence.own_version);
@@ -110,7 +110,7 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
         if (!answer.known) {
             co_return Error{ErrorCode::unavailable, "no store answers", 1000, 0};
         }
-        auto record = std::make_shared<UserRecord>(*record_from(answer.profile));
+        auto record = make_ref<UserRecord>(*record_from(answer.profile));
         raise(record->presence.own_version, {floor_now() + rules::kIncarnationStep});
         raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
@@ -241,7 +241,7 @@ Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
         auto raised = above_what_was_lost(*user.record);
         if (answer.profile) {
             raised->presence.last_seen =
-                std::max(raised->presence.last_seen, answer.profile->last_seen);
+                std::max(raised->presence.last_seen, MaybeTime(answer.profile->last_seen));
         }
         user.record = std::move(raised);
         user.ahead = true;
@@ -269,7 +269,7 @@ Detached PresenceService::settle_above(UserId id, ToldVersions told) {
     Result<bool> settled = false;
     if (ready && !is_apart()) {
         User& user = users_.at(slot);
-        auto raised = std::make_shared<UserRecord>(*user.record);
+        auto raised = make_ref<UserRecord>(*user.record);
         raise(raised->presence.own_version, {told.own.value + 1});
         raise(raised->presence.shown_version, {told.shown.value + 1});
         user.record = std::move(raised);

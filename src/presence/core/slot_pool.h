@@ -1,10 +1,10 @@
 #pragma once
 
 #include "presence/base/assert.h"
+#include "presence/core/chunks.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -26,7 +26,7 @@ public:
     template <class... Args>
     SlotId create(Args&&... args) {
         if (free_.empty()) {
-            free_.push_back(static_cast<std::uint32_t>(places_.size()));
+            free_.push_back(places_.size());
             places_.emplace_back();
         }
         const std::uint32_t slot = free_.back();
@@ -41,11 +41,21 @@ public:
 
     /// Null where `id` names nothing, or something that is gone.
     [[nodiscard]] T* find(SlotId id) noexcept {
-        if (id.generation == 0 || id.slot >= places_.size()) {
+        if (id.generation == 0 || id.slot >= slots()) {
             return nullptr;
         }
         Place& place = places_[id.slot];
         return place.used && place.generation == id.generation ? &place.value : nullptr;
+    }
+
+    /// Has the memory of what `id` names brought near.
+    void prefetch(SlotId id) const noexcept {
+        if (id.slot < slots()) {
+            const auto* const begin = reinterpret_cast<const char*>(&places_[id.slot]);
+            for (std::size_t at = 0; at < sizeof(Place); at += kCacheLine) {
+                __builtin_prefetch(begin + at);
+            }
+        }
     }
 
     [[nodiscard]] T& at(SlotId id) noexcept {
@@ -56,10 +66,17 @@ public:
 
     /// What stands at `slot` now, and its name; null where nothing does.
     [[nodiscard]] std::pair<T*, SlotId> in(std::uint32_t slot) noexcept {
-        if (slot >= places_.size() || !places_[slot].used) {
+        if (slot >= slots() || !places_[slot].used) {
             return {nullptr, {}};
         }
-        return {&places_[slot].value, {slot, places_[slot].generation}};
+        return {&places_[slot].value, name_of(slot)};
+    }
+
+    /// What stands at `slot`, where something does.
+    [[nodiscard]] const T& on(std::uint32_t slot) const noexcept { return places_[slot].value; }
+    /// Its name.
+    [[nodiscard]] SlotId name_of(std::uint32_t slot) const noexcept {
+        return {slot, places_[slot].generation};
     }
 
     void destroy(SlotId id) {
@@ -73,26 +90,25 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// Slots there are, used or free: all are below it.
-    [[nodiscard]] std::uint32_t slots() const noexcept {
-        return static_cast<std::uint32_t>(places_.size());
-    }
+    [[nodiscard]] std::uint32_t slots() const noexcept { return places_.size(); }
 
     template <class Visit>
     void for_each(Visit&& visit) {
-        for (std::uint32_t slot = 0; slot < places_.size(); ++slot) {
+        for (std::uint32_t slot = 0; slot < slots(); ++slot) {
             if (places_[slot].used) {
-                visit(SlotId{slot, places_[slot].generation}, places_[slot].value);
+                visit(name_of(slot), places_[slot].value);
             }
         }
     }
 
 private:
+    static constexpr std::size_t kCacheLine = 64;
     struct Place {
         T value{};
         std::uint32_t generation = 0;
         bool used = false;
     };
-    std::deque<Place> places_;
+    Chunks<Place> places_;
     std::vector<std::uint32_t> free_;
     std::size_t size_ = 0;
 };

@@ -72,7 +72,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     if (!lapsed && std::ranges::none_of(record->sessions, is_over)) {
         return record;
     }
-    auto living = std::make_shared<UserRecord>(*record);
+    auto living = make_ref<UserRecord>(*record);
     WallTime sign = record->last_sign;
     std::erase_if(living->sessions, [&](const Session& session) {
         const bool over = is_over(session);

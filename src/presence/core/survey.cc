@@ -213,7 +213,7 @@ Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
                     members_of[answer->from].insert_or_assign(member.user, member);
                 }
                 if (facts.more && !facts.large && !facts.page.empty()) {
-                    const std::string& last = facts.page.back().user.text;
+                    const std::string last(facts.page.back().user.text);
                     after = after ? std::min(*after, last) : last;
                 }
             }

@@ -11,17 +11,17 @@ SlotId UserTable::open(const UserId& id) {
     const SlotId slot = pool_.create();
     User& user = pool_.at(slot);
     user.id = id;
-    by_id_.emplace(std::string_view(user.id.text), slot);
+    by_id_.insert(slot.slot);
     return slot;
 }
 
 SlotId UserTable::find(const UserId& id) const {
-    const auto found = by_id_.find(std::string_view(id.text));
-    return found == by_id_.end() ? SlotId{} : found->second;
+    const std::optional<std::uint32_t> place = by_id_.find(id.text);
+    return place ? pool_.name_of(*place) : SlotId{};
 }
 
 void UserTable::close(SlotId user) {
-    by_id_.erase(std::string_view(pool_.at(user).id.text));
+    by_id_.erase(user.slot);
     pool_.destroy(user);
 }
 

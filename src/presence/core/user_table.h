@@ -3,11 +3,12 @@
 #include "presence/base/ids.h"
 #include "presence/base/time.h"
 #include "presence/core/async_lock.h"
+#include "presence/core/id_index.h"
 #include "presence/core/slot_pool.h"
 #include "presence/core/token_bucket.h"
 #include "presence/model/presence.h"
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,7 @@ struct ToldFace {
     Face face;
     DeclaredState declared;  ///< Of the own face.
     DeclaredStatus session_declared = DeclaredStatus::automatic;
-    std::optional<WallTime> session_declared_until;
+    MaybeTime session_declared_until;
     bool doubtful = false;
     MonoTime quiet_from;  ///< Until then further changes are merged.
     bool pending = false;
@@ -63,29 +64,36 @@ struct FlapWindow {
     ToldFace own;
 };
 
+/// A user's sessions here; most have one.
+using SessionSlots = boost::container::small_vector<SlotId, 1>;
+
 /// A user who has sessions here, or about whom something is under way.
 struct User {
     UserId id;
-    UserRecordRef record;  ///< As last committed or read; null: not read yet, or none.
+    UserRecordRef record;          ///< As last committed or read; null: not read yet, or none.
+    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
+    std::uint32_t pins = 0;        ///< Flows that hold this entry across a wait.
+    /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
+    std::uint32_t losses = 0;
     bool loaded = false;
     bool ahead = false;   ///< `record` has what the store has not.
     bool untold = false;  ///< Of that, other nodes have not been told.
     /// `record` was made while the store was away: others may hold sessions that it does not name.
     bool guessed = false;
-    /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
-    std::uint64_t losses = 0;
     AsyncLock lock;
-    std::vector<SlotId> sessions;
+    SessionSlots sessions;
     std::unique_ptr<FlapWindow> flap;
     std::unique_ptr<DeferredChange> deferred;
     TokenBucket status_bucket;
-    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
-    std::uint32_t pins = 0;        ///< Flows that hold this entry across a wait.
 };
 
 /// Users by name. One thread.
 class UserTable {
 public:
+    UserTable() = default;
+    UserTable(const UserTable&) = delete;
+    UserTable& operator=(const UserTable&) = delete;
+
     /// The entry of `id`, made if there is none.
     SlotId open(const UserId& id);
     [[nodiscard]] SlotId find(const UserId& id) const;
@@ -112,9 +120,13 @@ public:
     }
 
 private:
+    struct IdAt {
+        const SlotPool<User>* pool;
+        std::string_view operator()(std::uint32_t place) const { return pool->on(place).id.text; }
+    };
+
     SlotPool<User> pool_;
-    /// Keys are the ids inside the entries, which never move.
-    boost::unordered_flat_map<std::string_view, SlotId> by_id_;
+    IdIndex<IdAt> by_id_{IdAt{&pool_}};
 };
 
 }  // namespace presence

@@ -16,9 +16,8 @@ WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) 
     }
     added.created = true;
     std::uint32_t subject_slot = 0;
-    const auto known = by_user_.find(std::string_view(user.text));
-    if (known != by_user_.end()) {
-        subject_slot = known->second;
+    if (const auto known = by_user_.find(user.text)) {
+        subject_slot = *known;
     } else {
         added.subject_new = true;
         if (free_subjects_.empty()) {
@@ -29,10 +28,10 @@ WatchIndex::Added WatchIndex::add(std::uint32_t connection, const UserId& user) 
         free_subjects_.pop_back();
         subjects_[subject_slot] = std::make_unique<Subject>();
         subjects_[subject_slot]->user = user;
-        by_user_.emplace(std::string_view(subjects_[subject_slot]->user.text), subject_slot);
+        by_user_.insert(subject_slot);
     }
     if (free_edges_.empty()) {
-        free_edges_.push_back(static_cast<EdgeId>(edges_.size()));
+        free_edges_.push_back(edges_.size());
         edges_.emplace_back();
     }
     added.edge = free_edges_.back();
@@ -74,15 +73,15 @@ bool WatchIndex::remove(EdgeId id) {
     if (!subject.edges.empty()) {
         return false;
     }
-    by_user_.erase(std::string_view(subject.user.text));
+    by_user_.erase(edge.subject);
     subjects_[edge.subject].reset();
     free_subjects_.push_back(edge.subject);
     return true;
 }
 
 WatchIndex::Subject* WatchIndex::find(const UserId& user) {
-    const auto found = by_user_.find(std::string_view(user.text));
-    return found == by_user_.end() ? nullptr : subjects_[found->second].get();
+    const std::optional<std::uint32_t> place = by_user_.find(user.text);
+    return place ? subjects_[*place].get() : nullptr;
 }
 
 bool WatchIndex::find_edge(std::uint32_t connection, const UserId& user, EdgeId& found) {

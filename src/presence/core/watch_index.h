@@ -1,11 +1,11 @@
 #pragma once
 
 #include "presence/base/ids.h"
+#include "presence/core/chunks.h"
+#include "presence/core/id_index.h"
 #include "presence/core/slot_pool.h"
 #include "presence/model/presence.h"
 #include "presence/model/view.h"
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <array>
 #include <cstdint>
@@ -60,6 +60,10 @@ struct EncodedNews {
 /// edges between them. An edge costs its 40 bytes and four on each side. One thread.
 class WatchIndex {
 public:
+    WatchIndex() = default;
+    WatchIndex(const WatchIndex&) = delete;
+    WatchIndex& operator=(const WatchIndex&) = delete;
+
     using EdgeId = std::uint32_t;
 
     struct Subject {
@@ -109,7 +113,7 @@ private:
         return by_watcher_[watcher_kind(connection)];
     }
 
-    std::vector<WatchEdge> edges_;
+    Chunks<WatchEdge> edges_;
     std::vector<EdgeId> free_edges_;
     std::size_t edge_count_ = 0;
     std::uint32_t last_serial_ = 0;
@@ -117,7 +121,13 @@ private:
     std::vector<std::uint32_t> free_subjects_;
     /// By kind and slot.
     std::array<std::vector<std::vector<EdgeId>>, kWatcherKinds> by_watcher_;
-    boost::unordered_flat_map<std::string_view, std::uint32_t> by_user_;
+    struct IdAt {
+        const std::vector<std::unique_ptr<Subject>>* subjects;
+        std::string_view operator()(std::uint32_t place) const {
+            return (*subjects)[place]->user.text;
+        }
+    };
+    IdIndex<IdAt> by_user_{IdAt{&subjects_}};
 };
 
 }  // namespace presence

@@ -124,7 +124,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         // viewer goes on holding what it holds, until that window has ended too.
         take(edge, before);
         before.record = [&] {
-            auto later = std::make_shared<UserRecord>(*before.record);
+            auto later = make_ref<UserRecord>(*before.record);
             later->untold_until = seen.record->untold_until;
             return later;
         }();

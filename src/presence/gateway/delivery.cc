@@ -88,6 +88,7 @@ log::Ids Gateway::ids_of(const ClientConnection& connection) const {
 }
 
 void Gateway::let_go_of_session(SlotId id, bool sign_of_life) {
+    take_beats();
     ClientConnection& connection = connections_.at(id);
     const SlotId session = std::exchange(connection.session, {});
     if (!session) {
@@ -205,15 +206,38 @@ void Gateway::deliver_news(std::uint32_t slot, std::span<WatchIndex::Subject* co
         after_send(id, sockets_->send_text_shared(connection->net, kind.frame));
         return;
     }
+    Frames frames;
+    if (last_update_ && std::ranges::equal(last_update_->subjects, subjects) &&
+        std::ranges::equal(last_update_->verdicts, verdicts)) {
+        frames = last_update_->frames;
+    } else {
+        frames = make_updates(subjects, verdicts);
+        if (last_update_) {
+            last_update_ = {
+                {subjects.begin(), subjects.end()}, {verdicts.begin(), verdicts.end()}, frames};
+        }
+    }
+    for (const auto& frame : frames) {
+        const ClientConnection* const open = connections_.find(id);
+        if (open != nullptr && open->stage != ClientConnection::Stage::closing) {
+            ++counters_.updates_sent;
+            after_send(id, sockets_->send_text_shared(open->net, frame));
+        }
+    }
+}
+
+Gateway::Frames Gateway::make_updates(std::span<WatchIndex::Subject* const> subjects,
+                                      std::span<const Verdict> verdicts) {
     std::vector<std::string_view> pieces;
     pieces.reserve(subjects.size());
     for (std::size_t i = 0; i < subjects.size(); ++i) {
         pieces.push_back(encoded(*subjects[i], verdicts[i]).json);
     }
+    Frames frames;
     for (const std::string& part : protocol::encode_updates(pieces, parts_.limits.message_bytes)) {
-        ++counters_.updates_sent;
-        send(id, part);
+        frames.push_back(std::make_shared<const std::string>(net::encode_text_frame(part)));
     }
+    return frames;
 }
 
 void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen) {

@@ -17,8 +17,10 @@
 #include "presence/protocol/close_codes.h"
 #include "presence/protocol/server_message.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -100,7 +102,8 @@ public:
     void limits_changed();
 
     void tick();
-    void flush() { parts_.shard.watches.flush(); }
+    /// At the end of each turn of the loop.
+    void flush();
 
     /// Tells everybody to come back elsewhere, spread over `window`, and closes each when its time
     /// has come (DESIGN rule 33).
@@ -144,6 +147,7 @@ public:
     void set_store_health(StoreHealth store);
 
 private:
+    void take_beats();
     void look_while_deaf();
     enum class TimerKind : std::uint8_t { hello, token, slow, drain };
     struct Timer {
@@ -211,6 +215,9 @@ private:
     void close(SlotId id, protocol::CloseReason reason, bool keep_session);
     void let_go_of_session(SlotId id, bool sign_of_life);
     [[nodiscard]] const EncodedNews::Kind& encoded(WatchIndex::Subject& subject, Verdict verdict);
+    using Frames = std::vector<std::shared_ptr<const std::string>>;
+    [[nodiscard]] Frames make_updates(std::span<WatchIndex::Subject* const> subjects,
+                                      std::span<const Verdict> verdicts);
     Detached deliver_signal(SignalRef signal);
     Detached end_erased(UserId user);
     Detached end_revoked(UserId user);
@@ -229,9 +236,19 @@ private:
     Sockets* sockets_ = nullptr;
     std::vector<Gateway*> peers_;
     SlotPool<ClientConnection> connections_;
+    /// Connections that gave a sign of life in this turn of the loop, and are to be noted.
+    std::array<SlotId, 64> beats_;
+    std::size_t beat_count_ = 0;
     TimingWheel<Timer> timers_;
     GatewayCounters counters_;
-    std::set<UserId> unread_;  ///< Of look_later; no more than are here.
+    /// The update made last: of several who watch the same people many are told the same.
+    struct LastUpdate {
+        std::vector<WatchIndex::Subject*> subjects;
+        std::vector<Verdict> verdicts;
+        Frames frames;
+    };
+    std::optional<LastUpdate> last_update_;  ///< Only within a flush, while no news changes.
+    std::set<UserId> unread_;                ///< Of look_later; no more than are here.
     protocol::ParseLimits parse_limits_;
     protocol::Health health_;
     bool looks_while_deaf_ = false;

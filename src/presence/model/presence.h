@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/base/ids.h"
+#include "presence/base/ref.h"
 #include "presence/base/time.h"
 #include "presence/model/custom_status.h"
 #include "presence/model/session.h"
@@ -8,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace presence {
@@ -16,7 +16,7 @@ namespace presence {
 /// What a user declared for all devices. Durable.
 struct DeclaredState {
     DeclaredStatus status = DeclaredStatus::automatic;
-    std::optional<WallTime> expires_at;  ///< When `status` falls back to `automatic`.
+    MaybeTime expires_at;  ///< When `status` falls back to `automatic`.
     CustomStatusRef custom;
     std::uint64_t revision = 0;  ///< Grows with each change; a lower one is refused.
 
@@ -46,10 +46,10 @@ struct Presence {
     Face shown;  ///< The public face; `own` with invisibility applied.
     Version own_version;
     Version shown_version;
-    std::optional<WallTime> last_seen;  ///< Newest end of a public presence; empty: never there.
-    DeclaredState declared;             ///< For the own view only.
+    MaybeTime last_seen;               ///< Newest end of a public presence; empty: never there.
+    DeclaredState declared;            ///< For the own view only.
+    MaybeTime session_declared_until;  ///< When the next ends.
     DeclaredStatus session_declared = DeclaredStatus::automatic;  ///< Of the deciding session.
-    std::optional<WallTime> session_declared_until;               ///< When that ends.
     /// Known only from a life of the server before this one, and nobody has come back yet: shown
     /// as `unknown` (RULINGS 34).
     bool doubtful = false;
@@ -74,7 +74,7 @@ using BarredDevicesRef = std::shared_ptr<const std::vector<BarredDevice>>;
 
 /// Everything the session store keeps about one user. Immutable once committed, and shared by all
 /// who hold it.
-struct UserRecord {
+struct UserRecord : Counted<UserRecord> {
     Presence presence;
     std::vector<Session> sessions;     ///< Those in grace included. At most limits.sessions.
     std::uint64_t commit = 0;          ///< Counts commits; what compare-and-commit compares.
@@ -85,7 +85,7 @@ struct UserRecord {
     BarredDevicesRef barred;
 };
 
-using UserRecordRef = std::shared_ptr<const UserRecord>;
+using UserRecordRef = Ref<const UserRecord>;
 
 /// What crosses the bus when a user's presence has changed.
 struct PresenceEvent {

@@ -66,7 +66,7 @@ struct PrivacySettings {
 };
 
 /// All that is durable about one user.
-struct Profile {
+struct Profile : Counted<Profile> {
     DeclaredState declared;
     PrivacySettings privacy;
     UserSet contacts;
@@ -79,6 +79,6 @@ struct Profile {
 };
 
 /// Null: nothing is stored, the defaults are in force.
-using ProfileRef = std::shared_ptr<const Profile>;
+using ProfileRef = Ref<const Profile>;
 
 }  // namespace presence

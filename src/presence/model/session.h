@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/base/compact_text.h"
 #include "presence/base/ids.h"
 #include "presence/base/time.h"
 #include "presence/model/custom_status.h"
@@ -7,7 +8,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +26,7 @@ inline constexpr int kDeviceKinds = 6;
 /// One client installation or tab, as it describes itself.
 struct Device {
     DeviceKind kind = DeviceKind::other;
-    std::string name;  ///< For people; may be empty.
+    CompactText name;  ///< For people; may be empty.
     friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -63,13 +63,13 @@ struct Session {
     ResumeHash resume_hash{};
     Device device;
     WallTime connected_at;
-    std::optional<WallTime> grace_until;  ///< Set while there is no connection.
-    WallTime closed_at;                   ///< With grace_until: the last sign of life.
+    MaybeTime grace_until;  ///< Set while there is no connection.
+    WallTime closed_at;     ///< With grace_until: the last sign of life.
     /// Set where it lives by heartbeats over HTTP: it ends then, unless one comes. Behind the truth
     /// by up to kBeatsNoted.
-    std::optional<WallTime> beats_until;
+    MaybeTime beats_until;
     CustomStatusRef custom;  ///< Session scope.
-    std::optional<WallTime> declared_until;
+    MaybeTime declared_until;
     std::uint32_t active_rank = 0;  ///< Order in which sessions last reported `active`; 0: never.
     DeclaredStatus declared = DeclaredStatus::automatic;  ///< Session scope; never `invisible`.
     bool counts = true;  ///< False: observing, and has not reported `active` yet.

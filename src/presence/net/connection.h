@@ -119,6 +119,14 @@ public:
         return slot.stage != Stage::free && slot.generation == id.value >> 32 ? &slot : nullptr;
     }
 
+    /// Has the memory of that slot brought near.
+    void prefetch(ConnectionId id) noexcept {
+        const auto index = static_cast<std::uint32_t>(id.value);
+        if (index < size_) {
+            __builtin_prefetch(&at(index));
+        }
+    }
+
     [[nodiscard]] Slot& at(std::uint32_t index) noexcept {
         return chunks_[index / kChunk][index % kChunk];
     }

@@ -96,6 +96,10 @@ struct Loop::State {
         in_batch = true;
         for (int i = 0; i < ready; ++i) {
             const epoll_event& event = events[static_cast<std::size_t>(i)];
+            constexpr int kSoon = 2;
+            if (handler != nullptr && i + kSoon < ready) {
+                handler->on_socket_soon(events[static_cast<std::size_t>(i + kSoon)].data.u64);
+            }
             if (handler != nullptr && event.data.u64 != kWakeToken) {
                 handler->on_socket_ready(event.data.u64, event.events);
             }

@@ -15,6 +15,8 @@ public:
     /// `events` are EPOLL* bits. A token may be reported once more after its removal in the same
     /// batch: the handler tells by a generation in the token.
     virtual void on_socket_ready(std::uint64_t token, std::uint32_t events) = 0;
+    /// on_socket_ready is soon to come: memory may be brought near.
+    virtual void on_socket_soon(std::uint64_t token) { static_cast<void>(token); }
 };
 
 /// One thread's event loop: posted work, a few timers, periodic work, and all sockets of one

@@ -45,6 +45,10 @@ Server::~Server() {
     state_->loop.set_socket_handler(nullptr);
 }
 
+void Server::on_socket_soon(std::uint64_t token) {
+    state_->slots.prefetch(ConnectionId{token});
+}
+
 void Server::on_socket_ready(std::uint64_t token, std::uint32_t events) {
     state_->on_ready(token, events);
 }

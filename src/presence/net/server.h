@@ -268,6 +268,7 @@ public:
 private:
     struct State;
     void on_socket_ready(std::uint64_t token, std::uint32_t events) override;
+    void on_socket_soon(std::uint64_t token) override;
     std::shared_ptr<State> state_;
 };
 

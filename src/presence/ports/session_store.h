@@ -25,7 +25,7 @@ enum class CommitOutcome : std::uint8_t {
 /// Loaded in the place of a record that is there and cannot be read: it is damaged, or of a newer
 /// release. Nothing follows from it but that nobody can tell. Known by its address.
 [[nodiscard]] inline const UserRecordRef& unreadable_record() {
-    static const UserRecordRef record = std::make_shared<UserRecord>();
+    static const UserRecordRef record = make_ref<UserRecord>();
     return record;
 }
 

@@ -24,7 +24,7 @@ Result<presence::StatusChange> resolve(StatusChange given, WallTime now) {
         if (!custom_until) {
             return custom_until.error();
         }
-        change.custom = std::make_shared<const CustomStatus>(CustomStatus{
+        change.custom = make_ref<const CustomStatus>(CustomStatus{
             std::move(given.custom.text), std::move(given.custom.emoji), *custom_until});
     }
     return change;

@@ -32,7 +32,7 @@ protected:
     /// Commits each user once more; those that cannot be reached now are tried again.
     void change_all(RedisNode& node, const std::vector<UserId>& users) {
         for (const UserId& user : users) {
-            std::uint64_t& commit = commits_[user.text];
+            std::uint64_t& commit = commits_[std::string(user.text)];
             ASSERT_TRUE(node.until(
                 [&] {
                     // One whose answer was lost may have been done: read, then go on from there.
@@ -50,7 +50,7 @@ protected:
     }
     bool all_told(RedisNode& node, const std::vector<UserId>& users) {
         return std::ranges::all_of(users, [&](const UserId& user) {
-            return node.receiver.newest[user.text] == commits_[user.text];
+            return node.receiver.newest[std::string(user.text)] == commits_[std::string(user.text)];
         });
     }
 
@@ -114,7 +114,8 @@ TEST_F(RedisClusterTest, FO_085_ASlotThatMovesUnderLoadTakesItsRecordsAndListene
         change_all(writer, users);
         EXPECT_TRUE(reader.until([&] { return all_told(reader, users); }, Millis{5'000}));
         for (const UserId& user : users) {
-            EXPECT_EQ(reader.stored(user), static_cast<std::int64_t>(commits_[user.text]));
+            EXPECT_EQ(reader.stored(user),
+                      static_cast<std::int64_t>(commits_[std::string(user.text)]));
         }
     }
 }

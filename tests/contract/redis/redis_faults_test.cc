@@ -223,7 +223,7 @@ TEST(RedisBusOfTwoNodes, SignalsAndTakenSessionsGoToTheNodesThatHoldThem) {
         return first.client->usable() && second.client->usable() && third.client->usable();
     }));
     first.pass(Millis{300});  // Until all listen to their own channels.
-    auto record = std::make_shared<UserRecord>();
+    auto record = make_ref<UserRecord>();
     record->commit = 1;
     for (const std::uint64_t node : {1U, 2U}) {
         Session& session = record->sessions.emplace_back();

@@ -22,8 +22,8 @@ class RedisNode {
 public:
     struct Receiver final : PresenceBus::Receiver {
         void on_presence(const PresenceEventRef& event) override {
-            newest[event->user.text] = event->presence.own_version.value;
-            ++told[event->user.text];
+            newest[std::string(event->user.text)] = event->presence.own_version.value;
+            ++told[std::string(event->user.text)];
         }
         void on_profile_changed(const UserId& user, std::uint64_t) override {
             profiles.push_back(user.text);
@@ -92,7 +92,7 @@ public:
     }
 
     static UserRecordRef record(std::uint64_t commit, bool attached = true) {
-        auto made = std::make_shared<UserRecord>();
+        auto made = make_ref<UserRecord>();
         made->commit = commit;
         made->presence.own_version = Version{commit};
         if (attached) {

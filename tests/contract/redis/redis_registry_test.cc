@@ -62,7 +62,7 @@ TEST(RedisRegistryKeeps, ARecordThatNamesTheNodeAndItsIndexAndNothingElse) {
     const UserId ann("ann");
     const UserId bob("bob");
     const auto commit = [&](const UserId& user, NodeId holder) {
-        auto record = std::make_shared<UserRecord>();
+        auto record = make_ref<UserRecord>();
         record->commit = 1;
         Session& session = record->sessions.emplace_back();
         session.id = SessionId("session");

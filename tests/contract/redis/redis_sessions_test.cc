@@ -103,7 +103,7 @@ TEST(RedisSessions, ARecordThatCannotBeReadFailsOnlyItsOwnPlace) {
     SessionStore& store = adapter.store(0);
     const redis::Keys keys("pd", 64);
     for (const char* user : {"ann", "bob", "cid"}) {
-        auto record = std::make_shared<UserRecord>();
+        auto record = make_ref<UserRecord>();
         record->commit = 7;
         ASSERT_TRUE(adapter.run(store.commit({UserId(user), 0, record, Millis{60'000}, {}})));
     }

@@ -72,7 +72,7 @@ private:
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, SessionStoreContract, MemoryAdapter);
 
 UserRecordRef record(std::uint64_t commit, bool with_session = false) {
-    auto made = std::make_shared<UserRecord>();
+    auto made = make_ref<UserRecord>();
     made->commit = commit;
     if (with_session) {
         made->sessions.emplace_back();

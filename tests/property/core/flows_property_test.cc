@@ -50,7 +50,7 @@ RC_GTEST_PROP(FlowProperties, SilenceEndsASessionInThePromisedHalfSecond, ()) {
 /// @param held  What the snapshot said.
 void expect_truth(World& world, const Client& bob, std::map<std::string, Told> held) {
     for (const Told& told : world.told(bob)) {
-        Told& before = held[told.user.text];
+        Told& before = held[std::string(told.user.text)];
         // Lost sight is version 0; else versions never go back while there is sight.
         if (told.version > Version{0} && before.version > Version{0}) {
             RC_ASSERT(told.version >= before.version);
@@ -94,7 +94,7 @@ RC_GTEST_PROP(FlowProperties, WatchersEndWithTheTruthAndNothingStaysBehind, ()) 
     }
     std::map<std::string, Told> held;
     for (const Told& told : world.watch(bob, {"ann", "carl", "dora"})) {
-        held[told.user.text] = told;
+        held[std::string(told.user.text)] = told;
     }
     bool takes = true;
     for (const Deed& deed : script) {

@@ -87,7 +87,7 @@ TEST(Ids, Fo071LookalikesAreDistinctAndOnlyWhatShowsNothingIsRefused) {
         UserId("\uFF55ser"),   UserId("us\u200Der")};
     EXPECT_EQ(people.size(), 10U);
     for (const UserId& person : people) {
-        EXPECT_EQ(said_of(person.text), "") << person.text;
+        EXPECT_EQ(said_of(person.text), "") << person.text.view();
     }
 }
 

@@ -326,7 +326,7 @@ TEST(Attach, ACommitFromElsewhereIsNotOverwritten) {
     const Client ann = world.connect("ann");
     // Somebody else commits: as another node would.
     const UserRecordRef before = world.record("ann");
-    auto changed = std::make_shared<UserRecord>(*before);
+    auto changed = make_ref<UserRecord>(*before);
     changed->commit = before->commit + 1;
     Session foreign = before->sessions.at(0);
     foreign.id = SessionId("elsewhere");

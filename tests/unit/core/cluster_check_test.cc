@@ -58,7 +58,7 @@ TEST(ClusterChecks, AThreadsUsersAreGoneThroughInPiecesAndEachOnce) {
     for (std::size_t i = 0; i < kUsers; ++i) {
         cluster.connect(node, ("user" + std::to_string(i)).c_str());
     }
-    const auto even = [](const UserId& user) { return (user.text.back() - '0') % 2 == 0; };
+    const auto even = [](const UserId& user) { return (user.text.view().back() - '0') % 2 == 0; };
     std::set<std::string> found;
     std::vector<std::size_t> pieces;
     std::uint32_t place = 0;
@@ -68,7 +68,7 @@ TEST(ClusterChecks, AThreadsUsersAreGoneThroughInPiecesAndEachOnce) {
         for (const HeldUser& one : part.users) {
             EXPECT_TRUE(even(one.user));
             EXPECT_GT(one.commit, 0U);
-            EXPECT_TRUE(found.insert(one.user.text).second);
+            EXPECT_TRUE(found.emplace(one.user.text).second);
         }
         place = part.next;
     } while (place != 0);

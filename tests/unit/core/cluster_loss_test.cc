@@ -135,10 +135,10 @@ TEST(ClusterLoss, AnAssertionThatIsCutShortIsRepeatedAsOneAfterALoss) {
     cluster.run(10s);
     EXPECT_EQ(cluster.node(0).shard.counters.orphaned, 0U);
     for (const auto& device : devices) {
-        const UserRecordRef record = cluster.record(device->user.text.c_str());
-        ASSERT_NE(record, nullptr) << device->user.text;
-        EXPECT_EQ(record->sessions.size(), 1U) << device->user.text;
-        EXPECT_GT(record->presence.shown_version, told) << device->user.text;
+        const UserRecordRef record = cluster.record(std::string(device->user.text).c_str());
+        ASSERT_NE(record, nullptr) << device->user.text.view();
+        EXPECT_EQ(record->sessions.size(), 1U) << device->user.text.view();
+        EXPECT_GT(record->presence.shown_version, told) << device->user.text.view();
     }
 }
 
@@ -171,7 +171,7 @@ TEST(ClusterLoss, ALossRaisesVersionsAndIsToldOnceHoweverOftenItsAssertionFails)
     cluster.sessions.faults().set_delay(0ms);
     cluster.run(10s);
     for (const auto& device : devices) {
-        const std::string& user = device->user.text;
+        const std::string user(device->user.text);
         EXPECT_EQ(raised_by(cluster, user, told), rules::kIncarnationStep) << user;
     }
     std::vector<std::uint64_t> versions;
@@ -247,12 +247,12 @@ TEST(ClusterLoss, OutcomesWhoseAnswerWasLostAreReadAgain) {
     EXPECT_EQ(statuses(cluster.connection(bob).told, "user7"), (std::vector{offline}));
     std::map<std::string, int> ended;
     for (const WebhookEvent& event : cluster.node(1).hooks.said) {
-        ended[event.user.text] += event.type == WebhookType::user_offline ? 1 : 0;
+        ended[std::string(event.user.text)] += event.type == WebhookType::user_offline ? 1 : 0;
     }
     for (const auto& device : devices) {
-        const char* const user = device->user.text.c_str();
-        EXPECT_TRUE(cluster.record(user)->sessions.empty()) << user;
-        EXPECT_TRUE(cluster.stored_last_seen(user).has_value()) << user;
+        const std::string user(device->user.text);
+        EXPECT_TRUE(cluster.record(user.c_str())->sessions.empty()) << user;
+        EXPECT_TRUE(cluster.stored_last_seen(user.c_str()).has_value()) << user;
         EXPECT_EQ(ended[user], 1) << user;
     }
 }
@@ -330,7 +330,7 @@ TEST(ClusterLoss, WhoHoldsAHigherVersionThanTheStoreHasIsToldAHigherOneSoon) {
     cluster.declare(cluster.node(0), "ann", DeclaredStatus::automatic);
     cluster.run(2s);
     const Version held = cluster.connection(bob).told.back().version;
-    auto older = std::make_shared<UserRecord>(*cluster.record("ann"));
+    auto older = make_ref<UserRecord>(*cluster.record("ann"));
     older->presence.shown_version = before->presence.shown_version;
     older->presence.own_version = before->presence.own_version;
     const Commit commit{UserId("ann"), older->commit++, older, 26h, nullptr};

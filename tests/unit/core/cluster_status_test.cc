@@ -20,7 +20,7 @@ StatusChange status(DeclaredStatus declared) {
 StatusChange text(const char* words) {
     StatusChange change;
     change.sets_custom = true;
-    change.custom = std::make_shared<const CustomStatus>(CustomStatus{words, "", std::nullopt});
+    change.custom = make_ref<const CustomStatus>(CustomStatus{words, "", std::nullopt});
     return change;
 }
 

@@ -246,7 +246,7 @@ TEST(Ends, NothingIsLeftInTheMapsWhenEverybodyHasGone) {
     const Client bob = world.connect("bob");
     for (int i = 0; i < 40; ++i) {
         const Client one = world.connect(UserId("user" + std::to_string(i)), {.active = true});
-        world.watch(bob, {one->user.text.c_str(), "bob", "nobody"});
+        world.watch(bob, {std::string(one->user.text).c_str(), "bob", "nobody"});
         world.run(300ms);
         world.report(one, std::nullopt);
         world.say(one->user, "hello", world.clock.wall_now() + 60s);

@@ -137,7 +137,7 @@ TEST(Stall, OfTwiceTheTtlExpiresNobodyWhoStillBeats) {
     std::vector<Client> people;
     for (int i = 0; i < 50; ++i) {
         people.push_back(world.connect(UserId("user" + std::to_string(i))));
-        world.watch(bob, {people.back()->user.text.c_str()});
+        world.watch(bob, {std::string(people.back()->user.text).c_str()});
         world.run(617ms);
     }
     world.stall(200s);

@@ -196,7 +196,7 @@ public:
         PRESENCE_ASSERT(connection->takes || news.answers);
         ToldRoom told{shard_.clock.now(),
                       news.whole ? "room" : "update",
-                      news.room.text,
+                      std::string(news.room.text),
                       news.count,
                       news.exact,
                       news.listed,
@@ -221,7 +221,7 @@ public:
             told.changed.push_back(line_of(line));
         }
         for (const UserId* user : news.left) {
-            told.left.push_back(user->text);
+            told.left.emplace_back(user->text);
         }
         // Frames that are kept for a group likewise.
         const std::string line = told.line();
@@ -237,7 +237,7 @@ public:
         PRESENCE_ASSERT(connection != nullptr && connection->open && connection->takes);
         connection->rooms.push_back({shard_.clock.now(),
                                      "signal",
-                                     signal.room->text,
+                                     std::string(signal.room->text),
                                      0,
                                      true,
                                      false,

@@ -203,7 +203,8 @@ TEST_F(RestoreTest, ACrashRightAfterAGoodbyeDoesNotLoseItsTime) {
         const WallTime crashed_at = disk->clock.wall_now();
         crash();
         world->run(15s);
-        const std::optional<WallTime> last_seen = world->stored_last_seen(user.text.c_str());
+        const std::optional<WallTime> last_seen =
+            world->stored_last_seen(std::string(user.text).c_str());
         ASSERT_TRUE(last_seen) << until.count();
         EXPECT_GE(*last_seen, said_at - 5s);
         EXPECT_LE(*last_seen, crashed_at);

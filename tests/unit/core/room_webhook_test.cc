@@ -23,8 +23,8 @@ std::vector<std::string> said(World& world) {
             if (event.room.text.empty()) {
                 continue;
             }
-            EXPECT_GT(event.version, last[event.room.text]);
-            last[event.room.text] = event.version;
+            EXPECT_GT(event.version, last[std::string(event.room.text)]);
+            last[std::string(event.room.text)] = event.version;
             lines.push_back(std::string(wire_name(event.type)) + " " + event.room.text +
                             (event.user.text.empty() ? "" : " " + event.user.text));
         }

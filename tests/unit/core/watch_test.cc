@@ -329,7 +329,7 @@ TEST(WatchIndex, ALongHistoryOfComingAndGoingLeavesNothing) {
     for (int step = 0; step < 20'000; ++step) {
         const auto connection = static_cast<std::uint32_t>(random.below(7));
         const UserId user("user" + std::to_string(random.below(9)));
-        const std::pair<std::uint32_t, std::string> pair{connection, user.text};
+        const std::pair<std::uint32_t, std::string> pair{connection, std::string(user.text)};
         const auto at = std::ranges::find(model, pair);
         WatchIndex::EdgeId found = 0;
         ASSERT_EQ(index.find_edge(connection, user, found), at != model.end());

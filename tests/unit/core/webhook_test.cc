@@ -61,7 +61,7 @@ TEST_F(WebhookTest, OfAnErasedUserTheEndIsToldAndNothingThatWasStored) {
     custom.text = "secret";
     StatusChange change;
     change.sets_custom = true;
-    change.custom = std::make_shared<const CustomStatus>(custom);
+    change.custom = make_ref<const CustomStatus>(custom);
     ASSERT_TRUE(world->wait(
         world->service(kAnn).change_status(kAnn, std::move(change), false, OverRate::refuse)));
     world->run(5s);

@@ -189,7 +189,7 @@ Result<StatusOutcome> World::say(const UserId& user, const std::string& text,
                                  std::optional<WallTime> until) {
     StatusChange change;
     change.sets_custom = true;
-    change.custom = std::make_shared<const CustomStatus>(CustomStatus{text, "", until});
+    change.custom = make_ref<const CustomStatus>(CustomStatus{text, "", until});
     return declare(user, std::move(change));
 }
 

@@ -55,11 +55,11 @@ struct RecordingMirror final : BeatMirror {
             co_return Error{ErrorCode::unavailable, "no mirror", 0, 0};
         }
         for (const ShownBeat& beat : alive) {
-            shown[beat.user.text] = beat.at;
-            ++beats[beat.user.text];
+            shown[std::string(beat.user.text)] = beat.at;
+            ++beats[std::string(beat.user.text)];
         }
         for (const UserId& user : gone) {
-            shown.erase(user.text);
+            shown.erase(std::string(user.text));
         }
         co_return true;
     }

@@ -65,7 +65,7 @@ TEST(WireNames, AreThoseOfTheProtocol) {
 }
 
 CustomStatusRef custom(const char* text, std::optional<WallTime> end = std::nullopt) {
-    return std::make_shared<const CustomStatus>(CustomStatus{text, "", end});
+    return make_ref<const CustomStatus>(CustomStatus{text, "", end});
 }
 
 TEST(CustomStatus, IsComparedByWhatItSays) {

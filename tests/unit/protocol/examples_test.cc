@@ -143,8 +143,8 @@ TEST(Examples, TheSnapshotIsReproduced) {
     Presence bo = presence_of(Status::away, 499'871'297'306'630,
                               devices({DeviceKind::desktop, DeviceKind::mobile}));
     bo.shown.since = WallTime::from_ms(1'789'999'980'000);
-    bo.shown.custom = std::make_shared<CustomStatus>(
-        CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
+    bo.shown.custom =
+        make_ref<CustomStatus>(CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
     Presence chris = presence_of(Status::offline, 499'871'297'306'612);
     chris.last_seen = WallTime::from_ms(1'789'998'780'000);
     const std::string first = encode_presence(public_view("bo", bo));
@@ -177,8 +177,8 @@ TEST(Examples, WebhooksOfPeopleAreReproduced) {
     Presence before = presence_of(Status::online, 1, devices({DeviceKind::desktop}));
     Presence after = presence_of(Status::away, kVersion, devices({DeviceKind::desktop}));
     after.shown.since = WallTime::from_ms(1'789'999'980'000);
-    after.shown.custom = std::make_shared<CustomStatus>(
-        CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
+    after.shown.custom =
+        make_ref<CustomStatus>(CustomStatus{"Lunch", "🍜", WallTime::from_ms(1'790'001'800'000)});
     WebhookEvent event;
     event.user = UserId("bo");
     event.at = kNow;

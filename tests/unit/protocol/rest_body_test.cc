@@ -116,7 +116,7 @@ TEST(RestAnswer, WhatIsOverIsNotDeclaredAnyMore) {
     EXPECT_EQ(encode_declared_body(declared, kNow), R"({"status":"auto"})");
     declared.status = DeclaredStatus::busy;
     declared.expires_at = kNow + 1ms;
-    declared.custom = std::make_shared<CustomStatus>(CustomStatus{"t", "", kNow + 1ms});
+    declared.custom = make_ref<CustomStatus>(CustomStatus{"t", "", kNow + 1ms});
     EXPECT_EQ(encode_declared_body(declared, kNow),
               R"({"status":"busy","expiresAt":1790000000001,)"
               R"("customStatus":{"text":"t","expiresAt":1790000000001}})");

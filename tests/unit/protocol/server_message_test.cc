@@ -28,7 +28,7 @@ TEST(PresenceJson, FieldsStandInOneOrderWithoutWhiteSpace) {
                                     devices({DeviceKind::web, DeviceKind::bot}));
     presence.shown.since = WallTime::from_ms(1'789'999'981'234);
     presence.shown.custom =
-        std::make_shared<CustomStatus>(CustomStatus{"say \"hi\"\\\n\x01\x7f", "🍜", kNow + 1min});
+        make_ref<CustomStatus>(CustomStatus{"say \"hi\"\\\n\x01\x7f", "🍜", kNow + 1min});
     EXPECT_EQ(
         encode_presence(public_view("bo", presence)),
         "{\"userId\":\"bo\",\"status\":\"away\",\"version\":9007199254740991,"
@@ -38,7 +38,7 @@ TEST(PresenceJson, FieldsStandInOneOrderWithoutWhiteSpace) {
 
 TEST(PresenceJson, WhatIsEmptyIsLeftOut) {
     Presence presence = presence_of(Status::online, 5);
-    presence.shown.custom = std::make_shared<CustomStatus>(CustomStatus{"", "x", {}});
+    presence.shown.custom = make_ref<CustomStatus>(CustomStatus{"", "x", {}});
     EXPECT_EQ(encode_presence(public_view("bo", presence)),
               R"({"userId":"bo","status":"online","version":5,"customStatus":{"emoji":"x"}})");
 }
@@ -71,7 +71,7 @@ TEST(PresenceJson, TheLargestPresenceStaysFarBelowTheSmallestFrame) {
         presence_of(Status::dnd, 9'007'199'254'740'991,
                     devices({DeviceKind::bot, DeviceKind::desktop, DeviceKind::mobile,
                              DeviceKind::other, DeviceKind::tablet, DeviceKind::web}));
-    presence.own.custom = std::make_shared<CustomStatus>(
+    presence.own.custom = make_ref<CustomStatus>(
         CustomStatus{std::string(1024, '\x01'), std::string(64, '\x01'), kNow + 1h});
     presence.declared.status = DeclaredStatus::dnd;
     presence.declared.expires_at = kNow + 1h;

@@ -15,7 +15,7 @@ namespace presence::redis {
 namespace {
 
 CustomStatusRef custom(const char* text) {
-    return std::make_shared<const CustomStatus>(
+    return make_ref<const CustomStatus>(
         CustomStatus{text, "\xF0\x9F\x98\x80", WallTime::from_ms(1'700'000'000'000)});
 }
 

@@ -15,7 +15,7 @@ namespace presence::rules::test {
 inline constexpr WallTime kNow = WallTime::from_ms(1'700'000'000'000);
 
 inline CustomStatusRef words(std::string text, std::optional<WallTime> end = std::nullopt) {
-    return std::make_shared<const CustomStatus>(CustomStatus{std::move(text), "", end});
+    return make_ref<const CustomStatus>(CustomStatus{std::move(text), "", end});
 }
 
 inline Session session(std::string id, DeviceKind kind = DeviceKind::web) {

@@ -10,8 +10,8 @@ namespace presence {
 
 namespace {
 
-std::shared_ptr<Profile> copy_of(const ProfileRef& profile) {
-    return profile ? std::make_shared<Profile>(*profile) : std::make_shared<Profile>();
+Ref<Profile> copy_of(const ProfileRef& profile) {
+    return profile ? make_ref<Profile>(*profile) : make_ref<Profile>();
 }
 
 /// Takes `user` out of `set`; false if it was not in it.
@@ -60,7 +60,7 @@ bool MemoryProfiles::save_declared(const UserId& user, const DeclaredState& decl
         }
         return false;
     }
-    const std::shared_ptr<Profile> next = copy_of(row.profile);
+    const Ref<Profile> next = copy_of(row.profile);
     next->declared = declared;
     row.profile = next;
     return true;
@@ -70,8 +70,7 @@ template <class Change>
 ProfileChange MemoryProfiles::change(const UserId& user, Change change) {
     const std::lock_guard lock(mutex_);
     const auto found = rows_.find(user);
-    const std::shared_ptr<Profile> next =
-        copy_of(found == rows_.end() ? nullptr : found->second.profile);
+    const Ref<Profile> next = copy_of(found == rows_.end() ? nullptr : found->second.profile);
     if (!change(*next)) {
         return {next->revision, false};
     }
@@ -84,7 +83,7 @@ void MemoryProfiles::save_last_seen(const std::vector<LastSeenRow>& rows) {
     const std::lock_guard lock(mutex_);
     for (const LastSeenRow& given : rows) {
         Row& row = rows_[given.user];
-        const std::shared_ptr<Profile> next = copy_of(row.profile);
+        const Ref<Profile> next = copy_of(row.profile);
         next->own_version = std::max(next->own_version, given.own_version);
         next->shown_version = std::max(next->shown_version, given.shown_version);
         const bool outdated = row.erased_at && given.written_at <= *row.erased_at;
@@ -99,8 +98,8 @@ void MemoryProfiles::save_last_seen(const std::vector<LastSeenRow>& rows) {
 std::vector<UserId> MemoryProfiles::erase(const UserId& user, WallTime at) {
     const std::lock_guard lock(mutex_);
     Row& row = rows_[user];
-    const std::shared_ptr<Profile> old = copy_of(row.profile);
-    const auto left = std::make_shared<Profile>();
+    const Ref<Profile> old = copy_of(row.profile);
+    const auto left = make_ref<Profile>();
     left->own_version = old->own_version;
     left->shown_version = old->shown_version;
     left->revoked_before = old->revoked_before;
@@ -114,7 +113,7 @@ std::vector<UserId> MemoryProfiles::erase(const UserId& user, WallTime at) {
         if (!other.profile || !names(*other.profile, user)) {
             continue;
         }
-        const std::shared_ptr<Profile> next = copy_of(other.profile);
+        const Ref<Profile> next = copy_of(other.profile);
         take_out(next->contacts, user);
         take_out(next->blocks, user);
         take_out(next->privacy.online, user);

@@ -13,7 +13,7 @@ UserRecordRef MemorySessions::load(const UserId& user) {
     const std::lock_guard lock(stripe.mutex);
     drop_some(stripe, now);
     const auto found = stripe.entries.find(user);
-    if (found == stripe.entries.end() || found->second.over_at <= now) {
+    if (found == stripe.entries.end() || found->second.over_at() <= now) {
         return nullptr;
     }
     return found->second.record;
@@ -27,15 +27,24 @@ CommitOutcome MemorySessions::commit(Commit commit, PresenceBus* bus) {
     const std::lock_guard lock(stripe.mutex);
     drop_some(stripe, now);
     const auto found = stripe.entries.find(commit.user);
-    const bool exists = found != stripe.entries.end() && found->second.over_at > now;
+    const bool exists = found != stripe.entries.end() && found->second.over_at() > now;
     if ((exists ? found->second.record->commit : 0) != commit.expected) {
         return CommitOutcome::conflict;
     }
     Entry& entry = found != stripe.entries.end() ? found->second : stripe.entries[commit.user];
-    entry.over_at = commit.record->sessions.empty() ? now + commit.keep : kNever;
     entry.record = std::move(commit.record);
-    if (entry.over_at != kNever && entry.filed_at == kNever) {
-        file(stripe, commit.user, entry);
+    if (!entry.record->sessions.empty()) {
+        if (entry.leaving) {
+            entry.leaving->over_at = kNever;
+        }
+    } else {
+        if (!entry.leaving) {
+            entry.leaving = std::make_unique<Leaving>();
+        }
+        entry.leaving->over_at = now + commit.keep;
+        if (entry.leaving->filed_at == kNever) {
+            file(stripe, commit.user, *entry.leaving);
+        }
     }
     if (commit.event && bus != nullptr) {
         bus->publish(std::move(commit.event));
@@ -165,9 +174,9 @@ std::size_t MemorySessions::deadlines() const {
     return sum;
 }
 
-void MemorySessions::file(Stripe& stripe, const UserId& user, Entry& entry) {
-    entry.filed_at = entry.over_at;
-    stripe.deadlines.push({entry.filed_at, user});
+void MemorySessions::file(Stripe& stripe, const UserId& user, Leaving& leaving) {
+    leaving.filed_at = leaving.over_at;
+    stripe.deadlines.push({leaving.filed_at, user});
 }
 
 void MemorySessions::drop_some(Stripe& stripe, MonoTime now) {
@@ -178,15 +187,17 @@ void MemorySessions::drop_some(Stripe& stripe, MonoTime now) {
         const Deadline due = stripe.deadlines.top();
         stripe.deadlines.pop();
         const auto found = stripe.entries.find(due.user);
-        if (found == stripe.entries.end() || found->second.filed_at != due.at) {
+        if (found == stripe.entries.end() || !found->second.leaving ||
+            found->second.leaving->filed_at != due.at) {
             continue;
         }
         Entry& entry = found->second;
-        entry.filed_at = kNever;
-        if (entry.over_at <= now) {
+        if (entry.leaving->over_at <= now) {
             stripe.entries.erase(found);
-        } else if (entry.over_at != kNever) {
-            file(stripe, due.user, entry);
+        } else if (entry.leaving->over_at != kNever) {
+            file(stripe, due.user, *entry.leaving);
+        } else {
+            entry.leaving.reset();
         }
     }
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <queue>
@@ -75,10 +76,16 @@ private:
     static constexpr int kDropsPerCall = 4;
     static constexpr MonoTime kNever{Millis::max()};
 
-    struct Entry {
-        UserRecordRef record;
+    struct Leaving {
         MonoTime over_at = kNever;   ///< From then on there is no record. kNever: it has sessions.
         MonoTime filed_at = kNever;  ///< The deadline under which `deadlines` knows the user.
+    };
+    struct Entry {
+        UserRecordRef record;
+        std::unique_ptr<Leaving>
+            leaving;  ///< Null where it has sessions, and no deadline is filed.
+
+        [[nodiscard]] MonoTime over_at() const { return leaving ? leaving->over_at : kNever; }
     };
     struct Deadline {
         MonoTime at;
@@ -98,7 +105,7 @@ private:
         static_assert(kStripes == std::size_t{1} << kTopBits);
         return stripes_[IdHash{}(user) >> (sizeof(std::size_t) * 8 - kTopBits)];
     }
-    static void file(Stripe& stripe, const UserId& user, Entry& entry);
+    static void file(Stripe& stripe, const UserId& user, Leaving& leaving);
     static void drop_some(Stripe& stripe, MonoTime now);
 
     const Clock& clock_;

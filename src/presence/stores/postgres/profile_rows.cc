@@ -33,9 +33,9 @@ CustomStatusRef custom_at(const Rows& rows, int row, int first) {
     if (rows.null(row, first)) {
         return nullptr;
     }
-    return std::make_shared<CustomStatus>(CustomStatus{std::string(rows.text(row, first)),
-                                                       std::string(rows.text(row, first + 1)),
-                                                       rows.time(row, first + 2)});
+    return make_ref<CustomStatus>(CustomStatus{std::string(rows.text(row, first)),
+                                               std::string(rows.text(row, first + 1)),
+                                               rows.time(row, first + 2)});
 }
 
 void lock_against_erasure(Connection& connection) {
@@ -138,7 +138,7 @@ ProfilesByUser load_profiles(Connection& connection, std::span<const UserId> use
         "FROM presenced.named_users WHERE owner = ANY($1) GROUP BY owner, kind",
         Parameters().users(users));
     struct Found {
-        std::shared_ptr<Profile> profile;
+        Ref<Profile> profile;
         NamedUsers named;
     };
     boost::unordered_flat_map<UserId, Found, IdHash, IdEqual> all;
@@ -151,7 +151,7 @@ ProfilesByUser load_profiles(Connection& connection, std::span<const UserId> use
             }
             continue;
         }
-        found.profile = std::make_shared<Profile>();
+        found.profile = make_ref<Profile>();
         Profile& profile = *found.profile;
         profile.declared = {declared_from(rows.text(row, 3)), rows.time(row, 4),
                             custom_at(rows, row, 5), counter(rows, row, 8)};

@@ -217,7 +217,7 @@ Result<UserRecordRef> decode_record(std::string_view bytes) {
                          std::to_string(kFormat),
                      0, 0};
     }
-    auto record = std::make_shared<UserRecord>();
+    auto record = make_ref<UserRecord>();
     RecordHead head = decode_head(bytes);
     record->commit = head.commit;
     static_cast<void>(in.raw(kWordBytes));

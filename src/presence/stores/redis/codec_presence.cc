@@ -26,7 +26,7 @@ CustomStatusRef custom_from(ByteReader& outer) {
     if (in.broken()) {
         outer.mark_broken();
     }
-    return std::make_shared<const CustomStatus>(std::move(custom));
+    return make_ref<const CustomStatus>(std::move(custom));
 }
 
 namespace {

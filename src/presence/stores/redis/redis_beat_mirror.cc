@@ -52,10 +52,10 @@ Task<Result<bool>> RedisBeatMirror::write(NodeId node, std::vector<ShownBeat> al
                      std::to_string(alive.size())};
     for (const ShownBeat& beat : alive) {
         set.arguments.push_back(in_seconds(beat.at));
-        set.arguments.push_back(beat.user.text);
+        set.arguments.emplace_back(beat.user.text);
     }
     for (const UserId& user : gone) {
-        set.arguments.push_back(user.text);
+        set.arguments.emplace_back(user.text);
     }
     for (const ShownBeat& beat : alive) {
         const Millis left = beat.at + ttl_ - now;

@@ -104,7 +104,7 @@ std::vector<RedisSessionStore::Writing> RedisSessionStore::writings_for(
                                                       : redis::commit_bytes(commit.expected));
         writing.values.push_back(redis::encode(record));
         writing.values.push_back(std::to_string(std::max<std::int64_t>(life.count(), 1)));
-        writing.values.push_back(commit.user.text);
+        writing.values.emplace_back(commit.user.text);
         writing.values.push_back(commit.event ? keys_.channel(commit.user) : std::string());
         writing.values.push_back(commit.event ? redis::encode(*commit.event) : std::string());
         writing.values.push_back(commit.ended && node_ ? redis::encode_end(*commit.ended)
@@ -167,7 +167,7 @@ Task<Result<bool>> RedisSessionStore::drop_ends(std::vector<LastSeenRow> written
             command.arguments = {"1", keys_.ends(partition, node_)};
         }
         std::vector<std::string>& arguments = commands[found->second].arguments;
-        arguments.push_back(row.user.text);
+        arguments.emplace_back(row.user.text);
         arguments.push_back(redis::encode_end(row));
     }
     std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
@@ -185,7 +185,8 @@ Task<Result<bool>> RedisSessionStore::erase(UserId user) {
     command.slot = keys_.slot(partition);
     command.script = &redis::erase_script();
     command.repeatable = true;
-    command.arguments = {"1", keys_.record(user), keys_.index_head(partition), user.text};
+    command.arguments = {"1", keys_.record(user), keys_.index_head(partition),
+                         std::string(user.text)};
     Result<Reply> answer = co_await client_.call(home_, std::move(command));
     if (!answer) {
         co_return answer.error();

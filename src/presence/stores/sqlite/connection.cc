@@ -171,10 +171,12 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mi
         sqlite3_busy_timeout(handle, static_cast<int>(busy_timeout.count()));
         // NORMAL: a crash of this process loses nothing, one of the machine at most the last
         // commits; what must outlive that too is written with FULL (see Access::durable_write).
+        // A small cache of pages: the kernel keeps them too, and rows are looked up by their keys.
         connection->execute(
             "PRAGMA journal_mode = WAL;"
             "PRAGMA synchronous = NORMAL;"
             "PRAGMA foreign_keys = ON;"
+            "PRAGMA cache_size = -512;"
             "PRAGMA journal_size_limit = 67108864;");
     } else {
         connection->fail(code);

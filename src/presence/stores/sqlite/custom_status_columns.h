@@ -22,9 +22,9 @@ inline void bind_custom(Statement& statement, const CustomStatusRef& custom) {
     if (statement.null(first)) {
         return nullptr;
     }
-    return std::make_shared<CustomStatus>(CustomStatus{std::string(statement.text(first)),
-                                                       std::string(statement.text(first + 1)),
-                                                       statement.time(first + 2)});
+    return make_ref<CustomStatus>(CustomStatus{std::string(statement.text(first)),
+                                               std::string(statement.text(first + 1)),
+                                               statement.time(first + 2)});
 }
 
 }  // namespace presence::sqlite

@@ -103,7 +103,7 @@ void SqliteProfileTables::write_revoked_before(const UserId& user, WallTime befo
 }
 
 ProfileRef load_profile(Connection& connection, const UserId& user) {
-    auto profile = std::make_shared<Profile>();
+    auto profile = make_ref<Profile>();
     {
         Statement read = connection.use(
             "SELECT declared_status, declared_until_ms, custom_text, custom_emoji, "
