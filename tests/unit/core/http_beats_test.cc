@@ -165,7 +165,7 @@ TEST_F(HttpBeats, AtTheLimitAnOverdueOneMakesRoomAndAFreshOneDoesNot) {
     beat("ann", "c");
     std::vector<std::string> names;
     for (const Session& session : world->record("ann")->sessions) {
-        names.push_back(session.id.text);
+        names.emplace_back(session.id.text);
     }
     EXPECT_EQ(names, (std::vector<std::string>{"http:b", "http:c"}));
 }

@@ -16,7 +16,8 @@ struct IdAt {
 TEST(IdIndex, FindsEachThingByItsIdAndNothingByOthers) {
     std::vector<std::string> ids;
     for (int i = 0; i < 1'000; ++i) {
-        ids.push_back("user-" + std::to_string(i) + std::string(i % 30, 'x'));
+        ids.push_back("user-" + std::to_string(i) +
+                      std::string(static_cast<std::size_t>(i % 30), 'x'));
     }
     IdIndex<IdAt> index(IdAt{&ids});
     EXPECT_EQ(index.find("user-0"), std::nullopt);

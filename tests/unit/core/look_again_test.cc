@@ -24,7 +24,7 @@ struct LookAgainTest : ::testing::Test {
     /// What a node does whose word does not arrive.
     void change_unheard(const char* user) {
         const UserRecordRef before = world.record(user);
-        auto after = before ? make_ref<UserRecord>(*before) : make_ref<UserRecord>(UserRecord{});
+        auto after = before ? make_ref<UserRecord>(*before) : make_ref<UserRecord>();
         after->commit += 1;
         after->presence.own.status = after->presence.shown.status = Status::busy;
         after->presence.own_version.value += 1;

@@ -20,7 +20,7 @@ std::size_t with(const Survey::People& people, Status status) {
 std::vector<std::string> names(const RoomFacts& facts) {
     std::vector<std::string> names;
     for (const RoomMember& member : facts.page) {
-        names.push_back(member.user.text);
+        names.emplace_back(member.user.text);
     }
     return names;
 }

@@ -144,7 +144,9 @@ struct WebhookWriterTest : ::testing::Test {
     WebhookWriter writer{scheduler,
                          random,
                          outbox,
-                         [](const WebhookEvent& event, std::string_view /*id*/) { return event.user.text; },
+                         [](const WebhookEvent& event, std::string_view /*id*/) {
+                             return std::string(event.user.text);
+                         },
                          limits,
                          counters};
 
@@ -227,8 +229,8 @@ TEST_F(WebhookWriterTest, WhatIsOnItsWayWhenItsUserIsErasedDoesNotComeBack) {
     ForgetfulOutbox failing;
     WebhookWriter late(
         scheduler, random, failing,
-        [](const WebhookEvent& event, std::string_view) { return event.user.text; }, limits,
-        counters);
+        [](const WebhookEvent& event, std::string_view) { return std::string(event.user.text); },
+        limits, counters);
     late.set_targets({"t"});
     for (const char* user : {"ann", "bob"}) {
         WebhookEvent event;

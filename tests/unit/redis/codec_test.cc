@@ -100,7 +100,7 @@ void expect_same(const UserRecord& a, const UserRecord& b) {
 }
 
 TEST(RedisCodec, ARecordComesBackAsItWas) {
-    for (const UserRecord& record : {full_record(), UserRecord{}}) {
+    for (const UserRecord& record : {full_record(), UserRecord()}) {
         const Result<UserRecordRef> read = decode_record(encode(record));
         ASSERT_TRUE(read);
         ASSERT_NE(*read, nullptr);
