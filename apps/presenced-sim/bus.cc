@@ -45,6 +45,10 @@ void Bus::Endpoint::take(const std::string& bytes) {
                 if (said.holder == node_) {
                     receiver_->on_session_taken(said);
                 }
+            } else if constexpr (std::is_same_v<Said, EndSet>) {
+                if (said.holder == node_) {
+                    receiver_->on_end_set(said);
+                }
             } else if constexpr (std::is_same_v<Said, SessionStays>) {
                 if (said.to == node_) {
                     receiver_->on_session_stays(said);
@@ -135,6 +139,10 @@ void Bus::Endpoint::publish_signal(SignalRef signal) {
 
 void Bus::Endpoint::publish_session_taken(SessionTaken taken) {
     to_others(redis::encode(taken));
+}
+
+void Bus::Endpoint::publish_end_set(EndSet set) {
+    to_others(redis::encode(set));
 }
 
 void Bus::Endpoint::publish_session_stays(SessionStays stays) {

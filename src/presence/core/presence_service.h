@@ -106,6 +106,9 @@ public:
 
     /// Another node took a session of this one over, or ended it: its connection goes.
     void session_taken(const SessionTaken& taken);
+    /// Another node has set an end to something of the user's: if there are sessions here, it is
+    /// this node's business, too (RULINGS 31).
+    Detached read_end_of(UserId user);
 
     /// Ends, by what a dead node's last renewal says, the sessions of `users` that it left and
     /// whose grace is over (DESIGN rule 32). All users have their home here. False: some of its
@@ -393,6 +396,8 @@ private:
                                                  const Session& mine, MonoTime active_at);
     void close_if_idle(SlotId user);
     [[nodiscard]] bool ends_before_others_look(const User& user) const;
+    /// Other nodes that hold sessions of the user are to see to what was given an end.
+    void tell_of_end(const User& user, const UserRecord& before);
     Detached settle_expiry(UserId user);
     Detached apply_deferred(SlotId user);
     /// As the database has it now. Empty: it does not answer.

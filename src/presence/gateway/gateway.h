@@ -134,6 +134,7 @@ public:
     void look_for_revoked();
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
+    void on_end_set(const EndSet& set) override;
     void on_room(const RoomStatementRef& statement) override;
     void on_room_asked(const RoomId& room) override;
     void on_session_stays(const SessionStays& stays) override;

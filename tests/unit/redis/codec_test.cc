@@ -250,6 +250,10 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     EXPECT_EQ(took.reason, taken.reason);
     EXPECT_EQ(took.taker, taken.taker);
 
+    const auto set = std::get<EndSet>(decode_message(encode(EndSet{NodeId{5}, UserId("u")})));
+    EXPECT_EQ(set.holder, NodeId{5});
+    EXPECT_EQ(set.user, UserId("u"));
+
     EXPECT_EQ(std::get<Probe>(decode_message(probe_head() + "life")).incarnation, "life");
 }
 

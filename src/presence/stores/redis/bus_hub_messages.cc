@@ -131,6 +131,10 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         if (taken->holder == node_) {
             deliver_home(taken->user, [told = *taken](Outlet& outlet) { outlet.taken(told); });
         }
+    } else if (const auto* const set = std::get_if<EndSet>(&message)) {
+        if (set->holder == node_) {
+            deliver_home(set->user, [told = *set](Outlet& outlet) { outlet.end_set(told); });
+        }
     } else if (const auto* const stays = std::get_if<SessionStays>(&message)) {
         if (stays->to == node_) {
             deliver_home(stays->user, [told = *stays](Outlet& outlet) { outlet.stays(told); });

@@ -24,6 +24,7 @@ enum class Kind : std::uint8_t {
     survey_question,
     survey_answer,
     session_stays,
+    end_set,
 };
 
 ByteWriter message(Kind kind) {
@@ -194,6 +195,13 @@ std::string encode(const SessionStays& stays) {
     return std::move(out).take();
 }
 
+std::string encode(const EndSet& set) {
+    ByteWriter out = message(Kind::end_set);
+    out.number(set.holder.value);
+    out.text(set.user.text);
+    return std::move(out).take();
+}
+
 std::string encode(const RoomStatement& statement) {
     ByteWriter out = message(Kind::room_statement);
     out.number(statement.node.value);
@@ -271,6 +279,11 @@ Message decode_message(std::string_view bytes) {
         read = room_signal_message(in);
     } else if (kind == Kind::session_stays) {
         read = stays_message(in);
+    } else if (kind == Kind::end_set) {
+        EndSet set;
+        set.holder = NodeId{in.number()};
+        set.user = UserId(in.text());
+        read = std::move(set);
     } else if (kind == Kind::survey_question) {
         read = question_from(in);
     } else if (kind == Kind::survey_answer) {
