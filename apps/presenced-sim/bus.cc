@@ -38,7 +38,7 @@ void Bus::Endpoint::take(const std::string& bytes) {
             } else if constexpr (std::is_same_v<Said, redis::ProfileChanged>) {
                 receiver_->on_profile_changed(said.user, said.revision);
             } else if constexpr (std::is_same_v<Said, SignalRef>) {
-                if (!said->room || rooms_.contains(*said->room)) {
+                if (!said->to.text.empty() || rooms_.contains(*said->room)) {
                     receiver_->on_signal(said);
                 }
             } else if constexpr (std::is_same_v<Said, SessionTaken>) {

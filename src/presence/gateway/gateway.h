@@ -212,6 +212,7 @@ private:
     void close(SlotId id, protocol::CloseReason reason, bool keep_session);
     void let_go_of_session(SlotId id, bool sign_of_life);
     [[nodiscard]] const EncodedNews::Kind& encoded(WatchIndex::Subject& subject, Verdict verdict);
+    void pass_on(std::shared_ptr<SignalMessage> signal, const Presence& sender);
     Detached deliver_signal(SignalRef signal);
     Detached end_erased(UserId user);
     Detached end_revoked(UserId user);

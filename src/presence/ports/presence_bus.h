@@ -20,8 +20,8 @@ namespace presence {
 struct SignalMessage {
     UserId from;
     SessionId from_session;      ///< Its connection does not get it back.
-    UserId to;                   ///< Empty with `room`.
-    std::optional<RoomId> room;  ///< To all who hear that room.
+    UserId to;                   ///< Empty: to all who hear `room`.
+    std::optional<RoomId> room;  ///< With `to`: only to those devices of the user that hear it.
     bool from_counted = false;   ///< With `room`: the sender is in the count that everyone sees.
     std::string kind;
     bool active = true;

@@ -195,7 +195,7 @@ void LocalBus::Endpoint::publish_profile_changed(const UserId& user, std::uint64
 
 void LocalBus::Endpoint::publish_signal(SignalRef signal) {
     PRESENCE_ASSERT(signal);
-    if (signal->room) {
+    if (signal->to.text.empty()) {
         const RoomId& room = *signal->room;
         tell_room(room, [signal](Receiver& receiver) { receiver.on_signal(signal); });
         return;

@@ -122,7 +122,7 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         distribute_room(question->room,
                         [room = question->room](Outlet& outlet) { outlet.room_asked(room); });
     } else if (const auto* const to_room = std::get_if<SignalRef>(&message);
-               to_room != nullptr && (*to_room)->room) {
+               to_room != nullptr && (*to_room)->to.text.empty()) {
         distribute_room(*(*to_room)->room,
                         [told = *to_room](Outlet& outlet) { outlet.signal(told); });
     } else if (const auto* const signal = std::get_if<SignalRef>(&message)) {

@@ -57,6 +57,12 @@ Message signal_message(ByteReader& in) {
     if (!in.at_end()) {
         signal->from_session = SessionId(in.text());
     }
+    if (!in.at_end()) {
+        signal->room = RoomId(in.text());
+    }
+    if (signal->to.text.empty()) {
+        return Unreadable{};  // It would pass for one to all in a room.
+    }
     return SignalRef(std::move(signal));
 }
 
@@ -157,7 +163,7 @@ std::string encode_room_signal(const SignalMessage& signal) {
 }
 
 std::string encode(const SignalMessage& signal) {
-    if (signal.room) {
+    if (signal.to.text.empty()) {
         return encode_room_signal(signal);
     }
     ByteWriter out = message(Kind::signal);
@@ -167,6 +173,9 @@ std::string encode(const SignalMessage& signal) {
     out.byte(signal.active ? 1 : 0);
     out.text(signal.data);
     out.text(signal.from_session.text);
+    if (signal.room) {
+        out.text(signal.room->text);
+    }
     return std::move(out).take();
 }
 

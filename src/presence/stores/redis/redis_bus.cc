@@ -64,7 +64,7 @@ public:
     }
     void publish_signal(SignalRef signal) override {
         PRESENCE_ASSERT(signal);
-        if (signal->room) {
+        if (signal->to.text.empty()) {
             const RoomId room = *signal->room;
             about_room(room, redis::encode(*signal),
                        [signal](Hub::Outlet& outlet) { outlet.signal(signal); });
