@@ -43,7 +43,8 @@ RoomDesk::RoomDesk(const Parts& parts)
                            peer->forget_word(room, node, sequence);
                        });
                    }
-               }}) {
+               }}),
+      subjects_(parts.reader.unknown_as()) {
     parts_.watches.set_neighbour(this);
 }
 

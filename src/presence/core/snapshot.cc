@@ -258,6 +258,10 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     co_return crowd;
 }
 
+Status SnapshotReader::unknown_as() const {
+    return config_.degraded_show == DegradedShow::offline ? Status::offline : Status::unknown;
+}
+
 PresenceView SnapshotReader::view(const Seen& seen) const {
     const Presence* const presence = seen.record ? &seen.record->presence : nullptr;
     if (!seen.unreachable) {
@@ -275,9 +279,7 @@ rules::Viewing SnapshotReader::viewing_of(const Presence* presence, Verdict verd
     viewing.now = clock_.wall_now();
     viewing.show_devices = config_.presence.merge.show_devices;
     viewing.store_down = presence != nullptr && presence->doubts(face_for(*presence, verdict));
-    if (config_.degraded_show == DegradedShow::offline) {
-        viewing.unknown_as = Status::offline;
-    }
+    viewing.unknown_as = unknown_as();
     if (nodes_.is_cut_off()) {
         viewing.nobody_as = viewing.unknown_as;
     }

@@ -111,6 +111,8 @@ public:
     [[nodiscard]] Task<Result<Crowd>> look_for_each(std::vector<UserId> viewers,
                                                     std::vector<UserId> users);
 
+    /// What a status that nobody can tell is shown as (`degraded.show`).
+    [[nodiscard]] Status unknown_as() const;
     /// What leaves for the viewer.
     [[nodiscard]] PresenceView view(const Seen& seen) const;
     [[nodiscard]] PresenceView view(const UserId& user, const Presence* presence,
