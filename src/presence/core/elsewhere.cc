@@ -49,6 +49,9 @@ void PresenceService::session_taken(const SessionTaken& taken) {
     if (!slot) {
         return;
     }
+    if (taken.reason == EndReason::erased) {
+        forget_events(taken.user);
+    }
     const std::vector<SlotId> locals = users_.at(slot).sessions;
     for (const SlotId local_id : locals) {
         LocalSession& local = sessions_.at(local_id);

@@ -97,8 +97,15 @@ public:
                                                                     StatusChange change,
                                                                     bool limited);
 
+    /// Whether the user could be erased now: else sessions on other nodes would go on under that
+    /// name.
+    /// @retval ErrorCode::unavailable  The store is away, or this node may not speak.
+    [[nodiscard]] Result<bool> may_erase() const;
+    /// What waits for the outbox of the user's webhooks goes, as what the outbox has does with the
+    /// row.
+    void forget_events(const UserId& user);
     /// Ends all sessions and tells nothing more of what was stored about the user; what the
-    /// database holds is ProfileEditor's to erase, afterwards. The versions stay, so that none that
+    /// database holds is ProfileEditor's to erase, before. The versions stay, so that none that
     /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
