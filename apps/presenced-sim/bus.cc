@@ -38,12 +38,16 @@ void Bus::Endpoint::take(const std::string& bytes) {
             } else if constexpr (std::is_same_v<Said, redis::ProfileChanged>) {
                 receiver_->on_profile_changed(said.user, said.revision);
             } else if constexpr (std::is_same_v<Said, SignalRef>) {
-                if (!said->room || rooms_.contains(*said->room)) {
+                if (!said->to.text.empty() || rooms_.contains(*said->room)) {
                     receiver_->on_signal(said);
                 }
             } else if constexpr (std::is_same_v<Said, SessionTaken>) {
                 if (said.holder == node_) {
                     receiver_->on_session_taken(said);
+                }
+            } else if constexpr (std::is_same_v<Said, EndSet>) {
+                if (said.holder == node_) {
+                    receiver_->on_end_set(said);
                 }
             } else if constexpr (std::is_same_v<Said, SessionStays>) {
                 if (said.to == node_) {
@@ -135,6 +139,10 @@ void Bus::Endpoint::publish_signal(SignalRef signal) {
 
 void Bus::Endpoint::publish_session_taken(SessionTaken taken) {
     to_others(redis::encode(taken));
+}
+
+void Bus::Endpoint::publish_end_set(EndSet set) {
+    to_others(redis::encode(set));
 }
 
 void Bus::Endpoint::publish_session_stays(SessionStays stays) {

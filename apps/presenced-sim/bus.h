@@ -44,6 +44,7 @@ public:
         void publish_profile_changed(const UserId& user, std::uint64_t revision) override;
         void publish_signal(SignalRef signal) override;
         void publish_session_taken(SessionTaken taken) override;
+        void publish_end_set(EndSet set) override;
         void publish_session_stays(SessionStays stays) override;
         Task<Result<bool>> subscribe_room(RoomId room) override;
         void unsubscribe_room(const RoomId& room) override { rooms_.erase(room); }

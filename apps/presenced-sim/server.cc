@@ -58,6 +58,9 @@ Server::Server(const Parts& parts)
     shard.reader.set_held_here([this](std::vector<UserId> users) {
         return records_held(process, shards, std::move(users));
     });
+    shard.reader.set_ask_known([this](std::vector<UserId> users) {
+        return versions_known(process, shards, std::move(users));
+    });
     shard.watches.set_on_older([this](const UserId& user, ToldVersions told) {
         process.post([this, user, told] { shard.service.settle_above(user, told); });
     });

@@ -33,6 +33,7 @@ public:
                        std::to_string(taken.epoch.value) + " for " +
                        std::to_string(static_cast<int>(taken.reason)));
     }
+    void on_end_set(const EndSet& set) override { told.push_back("end set of " + set.user.text); }
     void on_room(const RoomStatementRef& statement) override {
         told.push_back("room " + statement->room.text + " by " +
                        std::to_string(statement->node.value) + " #" +
@@ -222,6 +223,20 @@ TYPED_TEST_P(PresenceBusContract, ATakenSessionIsToldOnceToItsHolder) {
     EXPECT_EQ(arrived, 1U);
 }
 
+TYPED_TEST_P(PresenceBusContract, AnEndThatWasSetIsToldOnceToTheNodeThatHoldsASession) {
+    this->bus(0).publish_end_set({this->adapter_.node(1), this->ada_});
+    this->adapter_.settle();
+    std::size_t arrived = 0;
+    for (int thread = 0; thread < TypeParam::kThreads; ++thread) {
+        for (const std::string& what : this->told(thread)) {
+            EXPECT_EQ(what, "end set of ada");
+            EXPECT_TRUE(this->adapter_.node(thread) == this->adapter_.node(1));
+            ++arrived;
+        }
+    }
+    EXPECT_EQ(arrived, 1U);
+}
+
 TYPED_TEST_P(PresenceBusContract, StatementsReachThoseWhoSubscribedToTheRoom) {
     this->subscribe_room(0, this->hall_);
     this->subscribe_room(1, this->hall_);
@@ -341,8 +356,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     SubscribingTwiceTellsOnceAndUnsubscribingOnceEndsIt,
     SubscribingAgainAtOnceIsNotUndoneByTheUnsubscribe, UnsubscribingLeavesTheOthers,
     SubscribingToNobodyCompletes, ChangesOfProfilesReachEveryEndpoint, ASignalArrivesOnce,
-    ATakenSessionIsToldOnceToItsHolder, StatementsReachThoseWhoSubscribedToTheRoom,
-    StatementsKeepTheOrderInWhichANodeMadeThem,
+    ATakenSessionIsToldOnceToItsHolder, AnEndThatWasSetIsToldOnceToTheNodeThatHoldsASession,
+    StatementsReachThoseWhoSubscribedToTheRoom, StatementsKeepTheOrderInWhichANodeMadeThem,
     SubscribingToARoomAgainAtOnceIsNotUndoneByTheUnsubscribe,
     AQuestionAboutARoomReachesAllWhoSubscribedToIt, ASignalToARoomReachesAllWhoSubscribedToIt,
     AnEndpointWithoutAReceiverIsNotCalled, FO_069_FO_070_FO_071_IdsAreTakenToTheLetter);

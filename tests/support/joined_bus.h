@@ -97,6 +97,13 @@ public:
             });
         }
 
+        void publish_end_set(EndSet set) override {
+            to_all([set](Endpoint& other) {
+                if (other.node_ == set.holder) {
+                    other.receiver_->on_end_set(set);
+                }
+            });
+        }
         void publish_session_stays(SessionStays stays) override {
             to_all([stays](Endpoint& other) {
                 if (other.node_ == stays.to) {

@@ -84,6 +84,7 @@ private:
     void on_profile_changed(const UserId&, std::uint64_t) override {}
     void on_signal(const SignalRef&) override {}
     void on_session_taken(const SessionTaken&) override {}
+    void on_end_set(const EndSet&) override {}
     void on_session_stays(const SessionStays&) override {}
     void on_room(const RoomStatementRef&) override {}
     void on_room_asked(const RoomId&) override {}

@@ -17,13 +17,22 @@ Task<Result<ProfileRef>> revoke_tokens(Shard& home, UserId user, WallTime before
     co_return profile;
 }
 
+/// What is durable goes first, in one transaction: a database that is away leaves everything as it
+/// was. Should the store go away in the middle, every thread and node that hears of the erasure
+/// ends what is left of the user once it can (Gateway::on_profile_changed); to ask again does no
+/// harm.
 Task<Result<bool>> erase_user(Shard& home, UserId user) {
-    Result<bool> ended = co_await home.service.erase(user);
-    if (!ended) {
-        co_return ended.error();
+    Result<bool> may = home.service.may_erase();
+    if (!may) {
+        co_return may.error();
     }
     Result<bool> erased = co_await home.editor.erase(user, home.clock.wall_now());
-    co_return erased;
+    if (!erased) {
+        co_return erased.error();
+    }
+    home.service.forget_events(user);
+    Result<bool> ended = co_await home.service.erase(user);
+    co_return ended;
 }
 
 }  // namespace

@@ -11,13 +11,29 @@ namespace presence::api {
 
 namespace {
 
+/// What the user has declared, as stored; while the database is away as the record has it, which is
+/// what others see.
+Task<Result<ProfileRef>> declared_by(Shard& home, UserId user) {
+    Result<ProfileRef> stored = co_await home.editor.stored_profile(user);
+    if (stored || stored.error().code != ErrorCode::unavailable) {
+        co_return stored;
+    }
+    Result<UserRecordRef> record = co_await home.service.record_of(std::move(user));
+    if (!record) {
+        co_return stored;
+    }
+    auto profile = std::make_shared<Profile>();
+    profile->declared = (*record)->presence.declared;
+    co_return ProfileRef(std::move(profile));
+}
+
 Task<Result<ProfileRef>> declare(Shard& home, UserId user, StatusChange change, bool limited) {
     Result<StatusOutcome> outcome =
         co_await home.service.change_status(user, std::move(change), limited, OverRate::refuse);
     if (!outcome) {
         co_return outcome.error();
     }
-    Result<ProfileRef> profile = co_await home.editor.stored_profile(user);
+    Result<ProfileRef> profile = co_await declared_by(home, user);
     co_return profile;
 }
 
@@ -97,7 +113,7 @@ Task<Calls::Answer> Calls::get_profile(const AdmittedCall& call) const {
     const bool declared = call.route.call == Call::get_status;
     Task<Result<ProfileRef>> reading =
         at_home<Result<ProfileRef>>(call.user, [user = call.user, declared](Shard& home) {
-            return declared ? home.editor.stored_profile(user) : home.editor.profile(user);
+            return declared ? declared_by(home, user) : home.editor.profile(user);
         });
     Result<ProfileRef> profile = co_await reading;
     if (!profile) {

@@ -23,6 +23,9 @@ NodeCluster::NodeCluster(const Parts& parts)
         shard->reader.set_held_here([shard, shards = &parts.shards](std::vector<UserId> users) {
             return records_held(shard->scheduler, *shards, std::move(users));
         });
+        shard->reader.set_ask_known([shard, shards = &parts.shards](std::vector<UserId> users) {
+            return versions_known(shard->scheduler, *shards, std::move(users));
+        });
         shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
             first->post([member] { member->suspect(); });
         });

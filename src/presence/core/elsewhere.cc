@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace presence {
 
@@ -46,6 +48,9 @@ void PresenceService::session_taken(const SessionTaken& taken) {
     const SlotId slot = users_.find(taken.user);
     if (!slot) {
         return;
+    }
+    if (taken.reason == EndReason::erased) {
+        forget_events(taken.user);
     }
     const SessionSlots locals = users_.at(slot).sessions;
     for (const SlotId local_id : locals) {
@@ -110,6 +115,37 @@ Task<Result<bool>> PresenceService::end_elsewhere(SlotId slot, std::optional<Ses
     }
     tell_holders(slot, *ended, reason);
     co_return !ended->empty();
+}
+
+Detached PresenceService::read_end_of(UserId user) {
+    const SlotId known = users_.find(user);
+    if (!known || users_.at(known).sessions.empty() || is_apart()) {
+        co_return;
+    }
+    Entered entered = co_await enter(std::move(user));
+    users_.at(entered.slot()).loaded = false;
+    // Where it cannot be read, the next check of records finds out.
+    Result<bool> read = co_await ensure_record(entered.slot());
+    static_cast<void>(read);
+}
+
+void PresenceService::tell_of_end(const User& user, const UserRecord& before) {
+    const auto next_end = [now = parts_.clock.wall_now()](const UserRecord& record) {
+        return rules::next_change(record.presence.declared, record.sessions, now);
+    };
+    const std::optional<WallTime> end = next_end(*user.record);
+    if (!end || end == next_end(before)) {
+        return;
+    }
+    std::set<NodeId> holders;
+    for (const Session& session : user.record->sessions) {
+        if (session.node && session.node != parts_.nodes.self) {
+            holders.insert(session.node);
+        }
+    }
+    for (const NodeId holder : holders) {
+        parts_.bus.publish_end_set({holder, user.id});
+    }
 }
 
 void PresenceService::tell_holders(SlotId slot, const std::vector<Session>& ended,

@@ -203,20 +203,31 @@ Task<bool> PresenceService::end_revoked(UserId id, WallTime before) {
     co_return true;
 }
 
+Result<bool> PresenceService::may_erase() const {
+    if (is_apart()) {
+        return store_away();
+    }
+    return true;
+}
+
+void PresenceService::forget_events(const UserId& user) {
+    if (parts_.webhooks != nullptr) {
+        parts_.webhooks->forget(user);
+    }
+}
+
 Task<Result<bool>> PresenceService::erase(UserId id) {
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
-    if (is_apart()) {
-        co_return store_away();  // Sessions on other nodes would go on under that name.
+    const Result<bool> may = may_erase();
+    if (!may) {
+        co_return may.error();
     }
     const SessionSlots locals = entered.user().sessions;
     for (const SlotId local : locals) {
         cut_off(sessions_.at(local), EndReason::erased);
     }
     users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
-    if (parts_.webhooks != nullptr) {
-        parts_.webhooks->forget(id);  // What the outbox has of it goes with the row.
-    }
     auto ended = std::make_shared<std::vector<Session>>();
     // All in one step, so that watchers hear of one end, and nothing in it of what is erased.
     Change edit = [ended, until = barred_until()](Draft& draft) {

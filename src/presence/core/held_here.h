@@ -2,6 +2,7 @@
 
 #include "presence/core/shard.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -50,6 +51,24 @@ using HeldRecords = std::vector<std::pair<std::size_t, UserRecordRef>>;
         }
     }
     co_return records;
+}
+
+/// What all threads of the node know of versions of `users`, in that order: each has read and heard
+/// what its own viewers asked for. For SnapshotReader likewise.
+[[nodiscard]] inline Task<std::vector<ToldVersions>> versions_known(Scheduler& here, Shards& shards,
+                                                                    std::vector<UserId> users) {
+    using Known = std::vector<ToldVersions>;
+    Known known(users.size());
+    for (Shard* const shard : shards.all) {
+        auto make = [shard, &users]() -> Task<Known> { co_return shard->reader.known_here(users); };
+        Task<Known> there = run_there<Known>(here, shard->scheduler, std::move(make));
+        const Known found = co_await there;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            known[i].own = std::max(known[i].own, found[i].own);
+            known[i].shown = std::max(known[i].shown, found[i].shown);
+        }
+    }
+    co_return known;
 }
 
 }  // namespace presence

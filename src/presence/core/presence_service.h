@@ -100,8 +100,15 @@ public:
                                                                     StatusChange change,
                                                                     bool limited);
 
+    /// Whether the user could be erased now: else sessions on other nodes would go on under that
+    /// name.
+    /// @retval ErrorCode::unavailable  The store is away, or this node may not speak.
+    [[nodiscard]] Result<bool> may_erase() const;
+    /// What waits for the outbox of the user's webhooks goes, as what the outbox has does with the
+    /// row.
+    void forget_events(const UserId& user);
     /// Ends all sessions and tells nothing more of what was stored about the user; what the
-    /// database holds is ProfileEditor's to erase, afterwards. The versions stay, so that none that
+    /// database holds is ProfileEditor's to erase, before. The versions stay, so that none that
     /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
@@ -109,6 +116,9 @@ public:
 
     /// Another node took a session of this one over, or ended it: its connection goes.
     void session_taken(const SessionTaken& taken);
+    /// Another node has set an end to something of the user's: if there are sessions here, it is
+    /// this node's business, too (RULINGS 31).
+    Detached read_end_of(UserId user);
 
     /// Ends, by what a dead node's last renewal says, the sessions of `users` that it left and
     /// whose grace is over (DESIGN rule 32). All users have their home here. False: some of its
@@ -396,6 +406,8 @@ private:
                                                  const Session& mine, MonoTime active_at);
     void close_if_idle(SlotId user);
     [[nodiscard]] bool ends_before_others_look(const User& user) const;
+    /// Other nodes that hold sessions of the user are to see to what was given an end.
+    void tell_of_end(const User& user, const UserRecord& before);
     Detached settle_expiry(UserId user);
     Detached apply_deferred(SlotId user);
     /// As the database has it now. Empty: it does not answer.

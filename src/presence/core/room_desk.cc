@@ -13,6 +13,10 @@ namespace presence {
 
 namespace {
 
+/// A stay that goes on at another node stands as so much later than what it goes on from: so both
+/// keepers agree which of them had the user first, and has told of it.
+constexpr Millis kGoesOn{1};
+
 Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<RoomMember> member,
                                 RoomNeed need, bool hold) {
     Result<RoomPicture> picture =
@@ -43,7 +47,8 @@ RoomDesk::RoomDesk(const Parts& parts)
                            peer->forget_word(room, node, sequence);
                        });
                    }
-               }}) {
+               }}),
+      subjects_(parts.reader.unknown_as()) {
     parts_.watches.set_neighbour(this);
 }
 
@@ -157,7 +162,8 @@ void RoomDesk::take_over(const SessionStays& said) {
     for (const RoomStay& stay : said.stays) {
         if (!left_early_.contains({said.session, stay.room}) &&
             !stays_.contains(said.user, stay.room, said.session)) {
-            (void)stays_.add(said.user, stay.room, {said.session, stay.meta, stay.joined_at});
+            (void)stays_.add(said.user, stay.room,
+                             {said.session, stay.meta, stay.joined_at + kGoesOn});
         }
     }
     settle_in(said.user);

@@ -135,6 +135,8 @@ public:
                                  const SessionId& session) const {
         return stays_.contains(user, room, session);
     }
+    /// Whether the connection is told of what happens in the room.
+    [[nodiscard]] bool hears(std::uint32_t connection, const RoomId& room) const;
     /// Whether the user is in the count that everyone sees of the rooms that it is in.
     [[nodiscard]] bool is_counted(const UserId& user) const;
 

@@ -19,8 +19,8 @@ void RoomKeeper::count_up(const Kept& kept, RoomFacts& facts) const {
                   });
     facts.members = kept.own.size();
     facts.counted = kept.counted;
-    if (kept.others.empty()) {
-        return;
+    if (kept.others.empty() || parts_.nodes.is_cut_off()) {
+        return;  // No other node is heard that would answer for anybody.
     }
     for (const auto& [user, member] : kept.own) {
         if (is_anothers(kept, user)) {

@@ -356,9 +356,9 @@ bool RoomReplica::is_listed_for(const RoomViewer& viewer, std::uint32_t slot) co
         return false;
     }
     if (is_self(viewer, slot)) {
-        return member.subject->own_status() != Status::offline;
+        return subjects_.lists(member.subject->own_status());
     }
-    return viewer.sees.sees(slot) && member.subject->shown_status() != Status::offline;
+    return viewer.sees.sees(slot) && subjects_.lists(member.subject->shown_status());
 }
 
 }  // namespace presence

@@ -21,6 +21,12 @@ RoomDesk::Replica RoomDesk::open_replica(const RoomId& room) {
     return made;
 }
 
+bool RoomDesk::hears(std::uint32_t connection, const RoomId& room) const {
+    const auto heard = by_connection_.find(connection);
+    return heard != by_connection_.end() &&
+           std::ranges::find(heard->second, room, &RoomReplica::room) != heard->second.end();
+}
+
 void RoomDesk::close_if_unheard(const Replica& replica) {
     if (replica->closed || replica->pins > 0 || !replica->viewers().empty()) {
         return;

@@ -85,6 +85,13 @@ private:
 /// The subjects of a thread by name. One thread.
 class RoomSubjects {
 public:
+    /// @param unknown_as  What a status that nobody can tell is shown as.
+    explicit RoomSubjects(Status unknown_as = Status::unknown) : unknown_as_(unknown_as) {}
+
+    /// Whether one with that status stands in lists: whoever is shown as offline is in none.
+    [[nodiscard]] bool lists(Status status) const noexcept {
+        return (status == Status::unknown ? unknown_as_ : status) != Status::offline;
+    }
     RoomSubject& open(const UserId& user) {
         if (RoomSubject* const found = find(user)) {
             return *found;
@@ -134,6 +141,7 @@ private:
     boost::unordered_flat_map<std::string_view, std::unique_ptr<RoomSubject>> by_user_;
     std::vector<UserId> unused_;
     std::uint64_t turn_ = 0;
+    Status unknown_as_;
 };
 
 }  // namespace presence

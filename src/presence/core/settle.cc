@@ -213,6 +213,7 @@ Task<Result<bool>> PresenceService::settle(SlotId slot, Cause cause, Change chan
         if (stands) {
             note_stored(users_.at(slot));
             finish(slot, cause, *next);
+            tell_of_end(users_.at(slot), *next->before);
             co_return true;
         }
         if (!outcome || *outcome == CommitOutcome::fenced) {

@@ -22,6 +22,7 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
         std::vector<UserId> asked = users;
         Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
         if (loaded) {
+            note_versions(users, *loaded);
             co_return without_unreadable(std::move(*loaded));
         }
         if (!held_here_) {
@@ -35,6 +36,37 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
     std::vector<UserRecordRef> held = co_await asking;
     const std::size_t count = held.size();
     co_return Records{std::move(held), std::vector<bool>(count, true)};
+}
+
+void SnapshotReader::note_versions(const std::vector<UserId>& users,
+                                   const std::vector<UserRecordRef>& records) {
+    for (std::size_t i = 0; i < users.size(); ++i) {
+        if (records[i] && records[i] != unreadable_record()) {
+            note_versions(users[i], records[i]->presence);
+        }
+    }
+}
+
+std::vector<ToldVersions> SnapshotReader::known_here(const std::vector<UserId>& users) const {
+    std::vector<ToldVersions> known;
+    known.reserve(users.size());
+    for (const UserId& user : users) {
+        known.push_back(known_.find(user));
+    }
+    return known;
+}
+
+Task<std::vector<ToldVersions>> SnapshotReader::known_of(const Records& records,
+                                                         std::vector<UserId> users) {
+    if (records.unreachable.empty() && nodes_.knows_all()) {
+        co_return std::vector<ToldVersions>{};
+    }
+    if (!ask_known_) {
+        co_return known_here(users);
+    }
+    Task<std::vector<ToldVersions>> asking = ask_known_(std::move(users));
+    std::vector<ToldVersions> known = co_await asking;
+    co_return known;
 }
 
 SnapshotReader::Records SnapshotReader::without_unreadable(
@@ -113,7 +145,8 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
     if (void_older_rules(users, records->records)) {
         rules = co_await profiles_.get(std::move(parties));
     }
-    co_return Found{std::move(rules), std::move(*records)};
+    std::vector<ToldVersions> known = co_await known_of(*records, std::move(users));
+    co_return Found{std::move(rules), std::move(*records), std::move(known)};
 }
 
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
@@ -134,9 +167,16 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     const bool sees = seen.verdict.online() || seen.verdict.own();
     const bool is_there =
         seen.record && face_for(seen.record->presence, seen.verdict).status != Status::offline;
-    // Nor is one who is invisible on this node told from one of whom it knows nothing (DESIGN 18).
+    // Nor is one who is invisible on this node told from one of whom it knows nothing (DESIGN 18),
+    // by the version either.
     seen.unreachable = (subject.unreachable || !nodes_.knows_all()) && (!is_there || !sees) &&
                        !seen.verdict.unread();
+    if (seen.unreachable) {
+        seen.told = seen.verdict.own() ? subject.known.own : subject.known.shown;
+        if (!seen.verdict.own()) {
+            seen.record = nullptr;
+        }
+    }
     const auto untouched = [](const ProfileAnswer& answer) {
         return answer.known && (!answer.profile || answer.profile->revision == 0);
     };
@@ -164,9 +204,9 @@ Task<Result<std::vector<Seen>>> SnapshotReader::look(std::optional<UserId> viewe
     std::vector<Seen> seen;
     seen.reserve(users.size());
     for (std::size_t i = 0; i < users.size(); ++i) {
-        seen.push_back(
-            see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
-                {users[i], of_users.records[i], profiles[i], of_users.is_unreachable(i)}));
+        seen.push_back(see(viewer ? &*viewer : nullptr, viewer ? &profiles.back() : nullptr,
+                           {users[i], of_users.records[i], profiles[i], of_users.is_unreachable(i),
+                            found->known_of(i)}));
     }
     co_return seen;
 }
@@ -203,10 +243,10 @@ Task<Result<std::vector<std::vector<Seen>>>> SnapshotReader::look_for_all(
         const ProfileAnswer& of_viewer = profiles[place_of(parties, looks[i].viewer)];
         seen[i].reserve(looks[i].users.size());
         for (const UserId& user : looks[i].users) {
-            seen[i].push_back(see(
-                &looks[i].viewer, &of_viewer,
-                {user, of_users.records[place_of(users, user)], profiles[place_of(parties, user)],
-                 of_users.is_unreachable(place_of(users, user))}));
+            const std::size_t place = place_of(users, user);
+            seen[i].push_back(see(&looks[i].viewer, &of_viewer,
+                                  {user, of_users.records[place], profiles[place_of(parties, user)],
+                                   of_users.is_unreachable(place), found->known_of(place)}));
         }
     }
     co_return seen;
@@ -258,6 +298,10 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     co_return crowd;
 }
 
+Status SnapshotReader::unknown_as() const {
+    return config_.degraded_show == DegradedShow::offline ? Status::offline : Status::unknown;
+}
+
 PresenceView SnapshotReader::view(const Seen& seen) const {
     const Presence* const presence = seen.record ? &seen.record->presence : nullptr;
     if (!seen.unreachable) {
@@ -275,9 +319,7 @@ rules::Viewing SnapshotReader::viewing_of(const Presence* presence, Verdict verd
     viewing.now = clock_.wall_now();
     viewing.show_devices = config_.presence.merge.show_devices;
     viewing.store_down = presence != nullptr && presence->doubts(face_for(*presence, verdict));
-    if (config_.degraded_show == DegradedShow::offline) {
-        viewing.unknown_as = Status::offline;
-    }
+    viewing.unknown_as = unknown_as();
     if (nodes_.is_cut_off()) {
         viewing.nobody_as = viewing.unknown_as;
     }

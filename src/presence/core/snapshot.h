@@ -4,6 +4,7 @@
 #include "presence/base/latency.h"
 #include "presence/base/task.h"
 #include "presence/core/configs.h"
+#include "presence/core/known_versions.h"
 #include "presence/core/node_view.h"
 #include "presence/core/profile_cache.h"
 #include "presence/model/view.h"
@@ -32,7 +33,8 @@ struct Seen {
     std::uint64_t rules_revision = 0;  ///< Of the user's rules by which was judged.
     /// The store is away, and the user is none of this node's: nobody here can tell.
     bool unreachable = false;
-    Version told{};  ///< With `unreachable`: what the viewer was told last, if it watches.
+    /// With `unreachable`: what the viewer was told last, if it watches; else what is known here.
+    Version told{};
 
     /// The version that the viewer is told with it; 0 where nothing may be seen.
     [[nodiscard]] Version version() const {
@@ -86,6 +88,18 @@ public:
     /// Called when the store that is shared did not answer.
     void set_on_unreachable(std::function<void()> hook) { on_unreachable_ = std::move(hook); }
 
+    /// What the node's threads know of versions of `users`, in that order. Without it, what this
+    /// thread knows.
+    using AskKnown = std::function<Task<std::vector<ToldVersions>>(std::vector<UserId> users)>;
+    void set_ask_known(AskKnown ask) { ask_known_ = std::move(ask); }
+    [[nodiscard]] std::vector<ToldVersions> known_here(const std::vector<UserId>& users) const;
+    /// Word of a presence has come, which may be newer than any that was read.
+    void note_versions(const UserId& user, const Presence& presence) {
+        if (!nodes_.alone()) {
+            known_.note(user, presence);
+        }
+    }
+
     /// Called for a user of whom something was read that is over and still stands in the record.
     using OnLapsed = std::function<void(const UserId& user)>;
     void set_on_lapsed(OnLapsed hook) { on_lapsed_ = std::move(hook); }
@@ -111,6 +125,8 @@ public:
     [[nodiscard]] Task<Result<Crowd>> look_for_each(std::vector<UserId> viewers,
                                                     std::vector<UserId> users);
 
+    /// What a status that nobody can tell is shown as (`degraded.show`).
+    [[nodiscard]] Status unknown_as() const;
     /// What leaves for the viewer.
     [[nodiscard]] PresenceView view(const Seen& seen) const;
     [[nodiscard]] PresenceView view(const UserId& user, const Presence* presence,
@@ -133,6 +149,8 @@ private:
     const NodeView& nodes_;
     CoreCounters& counters_;
     HeldHere held_here_;
+    AskKnown ask_known_;
+    KnownVersions known_;
     std::function<void()> on_unreachable_;
     OnLapsed on_lapsed_;
     LatencyHistogram look_times_;
@@ -150,9 +168,18 @@ private:
     };
     [[nodiscard]] Records without_unreadable(std::vector<UserRecordRef> loaded) const;
     [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
+    void note_versions(const std::vector<UserId>& users, const std::vector<UserRecordRef>& records);
+    /// Of all `users`, whoever may be seen, where of some nobody can tell. Empty: all can be told.
+    [[nodiscard]] Task<std::vector<ToldVersions>> known_of(const Records& records,
+                                                           std::vector<UserId> users);
     struct Found {
         std::vector<ProfileAnswer> rules;  ///< Of all parties.
         Records of_users;
+        std::vector<ToldVersions> known;  ///< By user; empty: all can be told.
+
+        [[nodiscard]] ToldVersions known_of(std::size_t user) const {
+            return known.empty() ? ToldVersions{} : known[user];
+        }
     };
     /// The rules of `parties`, none older than those under which the records of `users` were
     /// written, and these records. Who is in `users` is among the parties.
@@ -167,6 +194,7 @@ private:
         const UserRecordRef& record;
         const ProfileAnswer& rules;
         bool unreachable = false;
+        ToldVersions known;
     };
     [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
                            const Subject& subject) const;

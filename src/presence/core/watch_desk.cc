@@ -92,6 +92,7 @@ void WatchDesk::on_presence(const PresenceEventRef& event) {
         ++counters_.rules_behind;
         reconsider(event->user, {});
     }
+    reader_.note_versions(event->user, event->presence);
     bool kept = false;
     for (const WatchIndex::EdgeId id : subject->edges) {
         const WatchEdge& edge = index_.edge(id);
@@ -291,8 +292,9 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
 
 void WatchDesk::recall(EdgeRef ref, Seen& seen) {
     const WatchEdge* const edge = find(ref);
-    if (edge != nullptr && seen.unreachable && seen.verdict == edge->verdict) {
-        seen.told = edge->told == kNotTold ? Version{} : edge->told;
+    const bool was_told = edge != nullptr && edge->told > Version{} && edge->told < kNotTold;
+    if (was_told && seen.unreachable && seen.verdict == edge->verdict) {
+        seen.told = edge->told;
     }
 }
 
@@ -312,6 +314,9 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     WatchIndex::Subject& subject = index_.subject(edge->subject);
     subject.rules_revision = std::max(subject.rules_revision, seen.rules_revision);
     if (seen.unreachable) {
+        if (edge->told == Version{}) {
+            edge->told = seen.version();  // No older one may follow.
+        }
         release_news(ref);
         return !was_unknown;
     }

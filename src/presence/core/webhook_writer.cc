@@ -2,7 +2,10 @@
 
 #include "presence/base/log.h"
 
+#include <algorithm>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace presence {
@@ -26,17 +29,31 @@ void WebhookWriter::note(WebhookEvent event) {
     const std::string body = encode_(event, "evt_" + random_.token());
     const std::string subject =
         event.room.text.empty() ? subject_of(event.user) : subject_of(event.room);
+    const bool is_last_word = event.type == WebhookType::user_offline && !event.last_seen;
+    const bool is_leaving = event.type == WebhookType::room_left;
     for (const std::string& target : targets_) {
-        queue_.push_back({target, subject, body});
+        queue_.push_back({{target, subject, body}, event.user, is_last_word, is_leaving});
     }
     arm(kBetweenWrites);
 }
 
+/// As an erasure leaves the outbox (tests/contract/erased_events.h).
 void WebhookWriter::forget(const UserId& user) {
-    const std::string subject = subject_of(user);
-    const auto is_of_user = [&](const OutboxEvent& event) { return event.subject == subject; };
-    std::erase_if(queue_, is_of_user);
-    std::erase_if(writing_, is_of_user);
+    std::set<std::pair<std::string, std::string>> later;  // Targets and rooms with later events.
+    const auto goes = [&](const Queued& one) {
+        if (!(one.user == user) || one.is_last_word) {
+            return false;
+        }
+        const bool is_last = later.emplace(one.event.target, one.event.subject).second;
+        return !(one.is_leaving && is_last);
+    };
+    for (std::vector<Queued>* const events : {&queue_, &writing_}) {  // The newest first.
+        std::ranges::reverse(*events);
+        std::vector<Queued> kept;
+        std::ranges::copy_if(*events, std::back_inserter(kept), std::not_fn(goes));
+        std::ranges::reverse(kept);
+        *events = std::move(kept);
+    }
 }
 
 void WebhookWriter::arm(Millis delay) {
@@ -59,11 +76,15 @@ Task<bool> WebhookWriter::flush() {
         co_return queue_.empty();
     }
     writing_ = std::exchange(queue_, {});
-    std::vector<OutboxEvent> copy = writing_;
+    std::vector<OutboxEvent> copy;
+    copy.reserve(writing_.size());
+    for (const Queued& one : writing_) {
+        copy.push_back(one.event);
+    }
     is_writing_ = true;
     Result<bool> appended = co_await outbox_.append(std::move(copy));
     is_writing_ = false;
-    std::vector<OutboxEvent> taken = std::exchange(writing_, {});
+    std::vector<Queued> taken = std::exchange(writing_, {});
     if (appended) {
         failing_ = false;
         if (wake_) {

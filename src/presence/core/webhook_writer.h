@@ -50,6 +50,12 @@ public:
     [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + writing_.size(); }
 
 private:
+    struct Queued {
+        OutboxEvent event;
+        UserId user;  ///< Whom it is about; of nobody where a room was occupied or vacated.
+        bool is_last_word = false;  ///< An end without a time: an erasure leaves it.
+        bool is_leaving = false;    ///< Likewise, as the last of the user in that room.
+    };
     void arm(Millis delay);
     Detached flush_later();
 
@@ -61,8 +67,8 @@ private:
     CoreCounters& counters_;
     UniqueFunction<void()> wake_;
     std::vector<std::string> targets_;
-    std::vector<OutboxEvent> queue_;
-    std::vector<OutboxEvent> writing_;  ///< What the outbox has not answered for.
+    std::vector<Queued> queue_;
+    std::vector<Queued> writing_;  ///< What the outbox has not answered for.
     bool is_writing_ = false;
     bool armed_ = false;
     bool outbox_full_ = false;

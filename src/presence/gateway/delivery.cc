@@ -133,6 +133,10 @@ void Gateway::on_session_taken(const SessionTaken& taken) {
     parts_.shard.service.session_taken(taken);
 }
 
+void Gateway::on_end_set(const EndSet& set) {
+    parts_.shard.service.read_end_of(set.user);
+}
+
 void Gateway::on_survey(const SurveyQuestionRef& question) {
     if (parts_.shard.survey != nullptr) {
         parts_.shard.survey->on_question(question);

@@ -137,6 +137,7 @@ public:
     void look_for_revoked();
     void on_signal(const SignalRef& signal) override;
     void on_session_taken(const SessionTaken& taken) override;
+    void on_end_set(const EndSet& set) override;
     void on_room(const RoomStatementRef& statement) override;
     void on_room_asked(const RoomId& room) override;
     void on_session_stays(const SessionStays& stays) override;
@@ -218,6 +219,7 @@ private:
     using Frames = std::vector<std::shared_ptr<const std::string>>;
     [[nodiscard]] Frames make_updates(std::span<WatchIndex::Subject* const> subjects,
                                       std::span<const Verdict> verdicts);
+    void pass_on(std::shared_ptr<SignalMessage> signal, const Presence& sender);
     Detached deliver_signal(SignalRef signal);
     Detached end_erased(UserId user);
     Detached end_revoked(UserId user);

@@ -107,17 +107,28 @@ Task<bool> Gateway::on_signal_request(SlotId id, RequestId request, protocol::Si
              {ErrorCode::rate_limited, "too many signals", bucket.wait(rate, now).count(), 0});
         co_return false;
     }
-    // Who is shown as offline sends nothing (DESIGN rule 18); the answer is the same.
     const UserId from = connection.user;
     Result<UserRecordRef> record = co_await parts_.shard.service.record_of(from);
-    if (record && (*record)->presence.shown.status != Status::offline) {
-        ++counters_.signals_sent;
-        parts_.shard.bus.publish_signal(std::move(message));
+    if (record) {
+        pass_on(std::move(message), (*record)->presence);
     }
     if (request) {
         send(id, protocol::encode_ack(request));
     }
     co_return true;
+}
+
+/// Who is shown as offline sends nothing (DESIGN rule 18), but to the user's own devices: over a
+/// road on which nobody else could meet it, and uncounted. The answer is the same.
+void Gateway::pass_on(std::shared_ptr<SignalMessage> signal, const Presence& sender) {
+    if (sender.shown.status != Status::offline) {
+        ++counters_.signals_sent;
+        parts_.shard.bus.publish_signal(std::move(signal));
+    } else if (sender.own.status != Status::offline &&
+               (signal->room || signal->to == signal->from)) {
+        signal->to = signal->from;
+        parts_.shard.bus.publish_signal(std::move(signal));
+    }
 }
 
 // --- News --------------------------------------------------------------------------------------
@@ -141,7 +152,7 @@ void Gateway::on_room_asked(const RoomId& room) {
 }
 
 void Gateway::on_signal(const SignalRef& signal) {
-    if (signal->room) {
+    if (signal->to.text.empty()) {
         parts_.shard.rooms.on_signal(signal);
     } else {
         deliver_signal(signal);
@@ -162,7 +173,8 @@ Detached Gateway::deliver_signal(SignalRef signal) {
     RoomFrames frames;
     for (const SlotId id : parts_.shard.service.connections_of(receiver)) {
         // One that does not read loses signals, as they would be over when it does.
-        if (connections_.find(id) != nullptr && can_take(id.slot)) {
+        const bool hears = !signal->room || parts_.shard.rooms.hears(id.slot, *signal->room);
+        if (hears && connections_.find(id) != nullptr && can_take(id.slot)) {
             deliver_room_signal(id.slot, *signal, frames);
         }
     }
@@ -183,7 +195,7 @@ void Gateway::deliver_room_signal(std::uint32_t slot, const SignalMessage& signa
             {signal.from, signal.room, signal.kind, signal.data, signal.active, kSignalLife});
         frames.push_back(std::make_shared<const std::string>(net::encode_text_frame(text)));
     }
-    ++counters_.signals_delivered;
+    counters_.signals_delivered += signal.to == signal.from ? 0U : 1U;
     send_frames(id, frames);
 }
 

@@ -20,8 +20,8 @@ namespace presence {
 struct SignalMessage {
     UserId from;
     SessionId from_session;      ///< Its connection does not get it back.
-    UserId to;                   ///< Empty with `room`.
-    std::optional<RoomId> room;  ///< To all who hear that room.
+    UserId to;                   ///< Empty: to all who hear `room`.
+    std::optional<RoomId> room;  ///< With `to`: only to those devices of the user that hear it.
     bool from_counted = false;   ///< With `room`: the sender is in the count that everyone sees.
     std::string kind;
     bool active = true;
@@ -40,6 +40,14 @@ struct SessionTaken {
     Epoch epoch;  ///< Of the session that the holder has: a later one is not meant.
     EndReason reason = EndReason::replaced;
     NodeId taker{};  ///< With `replaced`: who goes on with it.
+};
+
+/// What stands of a user was given an end by a node that holds none of the user's sessions, or not
+/// all: `holder`, which holds some, is to see to it, too (RULINGS 31). One that is lost is found
+/// out by the holder's check.
+struct EndSet {
+    NodeId holder;
+    UserId user;
 };
 
 /// In the place of a revision: all about the user was erased.
@@ -66,6 +74,8 @@ public:
         virtual void on_signal(const SignalRef& signal) = 0;
         /// A session of a user whose home this is has gone elsewhere.
         virtual void on_session_taken(const SessionTaken& taken) = 0;
+        /// Another node has set an end to something of a user whose home this is.
+        virtual void on_end_set(const EndSet& set) = 0;
         /// A session that a user whose home this is has resumed here was in these rooms elsewhere.
         virtual void on_session_stays(const SessionStays& stays) = 0;
         /// A node has said who is in a room subscribed to. In the order in which the node said it.
@@ -96,6 +106,8 @@ public:
     virtual void publish_signal(SignalRef signal) = 0;
     /// Tells the home thread of the user on the node that held the session.
     virtual void publish_session_taken(SessionTaken taken) = 0;
+    /// Tells the home thread of the user on the node `set.holder`.
+    virtual void publish_end_set(EndSet set) = 0;
     /// Tells the home thread of the user on the node `stays.to`.
     virtual void publish_session_stays(SessionStays stays) = 0;
 

@@ -32,6 +32,7 @@ public:
         void on_session_taken(const SessionTaken& one) override { taken.push_back(one); }
         void on_room(const RoomStatementRef& statement) override { rooms.push_back(statement); }
         void on_room_asked(const RoomId& room) override { asked.push_back(room); }
+        void on_end_set(const EndSet& one) override { ends_set.push_back(one); }
         void on_session_stays(const SessionStays& one) override { stays.push_back(one); }
         void on_survey(const SurveyQuestionRef& one) override { questions.push_back(one); }
         void on_survey_answer(const SurveyAnswerRef& one) override { answers.push_back(one); }
@@ -42,6 +43,7 @@ public:
         int signals = 0;
         std::vector<PartitionSet> gaps;
         std::vector<SessionTaken> taken;
+        std::vector<EndSet> ends_set;
         std::vector<RoomStatementRef> rooms;
         std::vector<RoomId> asked;
         std::vector<SessionStays> stays;

@@ -79,6 +79,7 @@ private:
         void on_session_taken(const SessionTaken&) override {}
         void on_room(const RoomStatementRef&) override {}
         void on_room_asked(const RoomId&) override {}
+        void on_end_set(const EndSet&) override {}
         void on_session_stays(const SessionStays&) override {}
         void on_survey(const SurveyQuestionRef&) override {}
         void on_survey_answer(const SurveyAnswerRef&) override {}

@@ -32,6 +32,7 @@ public:
     void unsubscribe_room(const RoomId& /*room*/) override {}
     void publish_room(RoomStatementRef /*statement*/) override {}
     void ask_room(const RoomId& /*room*/) override {}
+    void publish_end_set(EndSet /*set*/) override {}
     void publish_session_stays(SessionStays /*stays*/) override {}
     Task<Result<std::size_t>> ask_nodes(SurveyQuestionRef /*question*/) override {
         co_return std::size_t{0};

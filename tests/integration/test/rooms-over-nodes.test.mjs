@@ -91,6 +91,19 @@ for (const [kind, startStore] of [['a single Redis', () => startRedis()], ['a Re
       assert.equal(stranger.received.filter((r) => r.message.type === 'signal').length, 0);
     });
 
+    test('typing of one who is invisible is heard by the own devices in the room, on any node', async () => {
+      const room = fresh('room');
+      const [a, b] = [await attach(servers[0], fresh()), await attach(servers[1], fresh())];
+      const [a2, outside] = [await attach(servers[1], a.user), await attach(servers[1], a.user)];
+      for (const one of [a, a2, b]) await one.join(room);
+      await a.ask({ type: 'status', status: 'invisible' });
+      await allList(room, [b], [b], []);
+      await a.ask({ type: 'signal', to: { room }, kind: 'typing', active: true });
+      await a2.when(() => signalsOf(a2, a.user)[0], 'the typing', 2000);
+      await delay(300);
+      assert.deepEqual([a, b, outside].map((one) => signalsOf(one, a.user).length), [0, 0, 0]);
+    });
+
     test('FO-044 a node that stops takes only its own people out of the room, one that is killed after its lease', async () => {
       const [d, e] = await nodes.startMany(2);
       const room = fresh('room');

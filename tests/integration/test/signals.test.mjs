@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { attach, fresh } from '../lib/client.mjs';
+import { call } from '../lib/rest.mjs';
 import { delay } from '../lib/server.mjs';
 import { withServer } from '../lib/suite.mjs';
 
 const held = withServer();
 const person = (options) => attach(held.server, fresh(), options);
 const typing = (room, more = {}) => ({ type: 'signal', to: { room }, kind: 'typing', active: true, ...more });
+/** What anybody may read of signals. */
+const countedSignals = async () => (await call(held.server, 'GET', '/metrics', { anonymous: true })).text.split('\n').filter((line) => /^presenced_\w*signal/.test(line));
 const signalsOf = (client) => client.received.map((r) => r.message).filter((m) => m.type === 'signal');
 
 describe('signal to a room', () => {
@@ -70,6 +73,24 @@ describe('signal to a room', () => {
     await late.join(name);
     await delay(300);
     assert.deepEqual(signalsOf(late), []);
+  });
+
+  test('of one who is invisible only the own other devices in the room hear it', async () => {
+    const name = fresh('room');
+    const [a, b] = [await person(), await person()];
+    const [a2, outside] = [await attach(held.server, a.user), await attach(held.server, a.user)];
+    for (const one of [a, a2, b]) await one.join(name);
+    await a.ask({ type: 'status', status: 'invisible' });
+    const before = await countedSignals();
+    const heard = a2.next('signal');
+    await a.ask(typing(name));
+    assert.deepEqual(await heard, { type: 'signal', from: a.user, room: name, kind: 'typing', active: true, expiresInMs: 6000 });
+    const direct = [a2.next('signal'), outside.next('signal')];
+    await a.ask({ type: 'signal', to: { userId: a.user }, kind: 'cursor', active: true });
+    for (const one of await Promise.all(direct)) assert.equal(one.kind, 'cursor');
+    await delay(300);
+    assert.deepEqual([signalsOf(a).length, signalsOf(b).length, signalsOf(outside).length], [0, 0, 1]);
+    assert.deepEqual(await countedSignals(), before);
   });
 
   test('a signal to oneself reaches the other devices', async () => {

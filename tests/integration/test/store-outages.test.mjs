@@ -7,7 +7,9 @@ import { Crowd, endCrowds } from '../lib/crowd.mjs';
 import { Nodes, allAgree, shownOffline, statuses } from '../lib/nodes.mjs';
 import { lookForKeysWithoutTtl, startRedis } from '../lib/redis.mjs';
 import { RedisProxy } from '../lib/redis-proxy.mjs';
+import { done, readPresence } from '../lib/rest.mjs';
 import { delay, until } from '../lib/server.mjs';
+import { endStreams, openStream } from '../lib/stream.mjs';
 import { long } from '../lib/suite.mjs';
 
 const closing = [];
@@ -25,11 +27,40 @@ async function two(urlOf = async (redis) => redis.url) {
 
 afterEach(async () => {
   endClients();
+  endStreams();
   await endCrowds();
   for (const close of closing.splice(0)) await close();
 });
 
 describe('the store is stopped', () => {
+  test('`unknown` carries the version that was known on every road', async () => {
+    const { redis, a, b } = await two();
+    const ann = await attach(a, fresh('ann'));
+    const [w, viewer] = [await watcher(b, [ann.user]), fresh('viewer')];
+    await ann.ask({ type: 'status', status: 'busy' });
+    await w.sees(ann.user, 'busy');
+    const { version } = w.state.get(ann.user);
+    await redis.stop({ keepData: true });
+    await w.sees(ann.user, 'unknown', 15_000);
+    const users = `users=${encodeURIComponent(ann.user)}`;
+    const stream = await openStream(b, `/v1/stream?${users}`, { as: viewer });
+    const later = await attach(b, fresh('later'));
+    const told = {
+      told: w.state.get(ann.user),
+      get: await readPresence(b, ann.user, viewer),
+      backEnd: { ...await readPresence(b, ann.user), version },
+      query: (await done(b, 'POST', '/v1/presence/query', { as: viewer, body: { users: [ann.user] } })).users[0],
+      poll: (await done(b, 'GET', `/v1/poll?${users}`, { as: viewer })).users[0],
+      stream: stream.events[0].data.users[0],
+      watch: (await later.watch([ann.user])).users[0],
+    };
+    for (const [road, one] of Object.entries(told)) assert.deepEqual(one, { userId: ann.user, status: 'unknown', version }, road);
+    await redis.start();
+    await later.sees(ann.user, 'busy', 15_000);
+    assert.ok(later.state.get(ann.user).version >= version);
+    assert.deepEqual([...w.breaches, ...later.breaches], []);
+  });
+
   for (const keepData of [true, false]) {
     test(`for 20 s during a connect storm, ${keepData ? 'with' : 'without'} its data afterwards`, { skip: keepData && !long && 'only with --all' }, async () => {
       const { redis, a, b } = await two();

@@ -65,9 +65,21 @@ TEST_F(AdminCalls, EraseEndsSessionsAndForgetsAll) {
     }
 }
 
-TEST_F(AdminCalls, EraseNeedsTheDatabase) {
+TEST_F(AdminCalls, AnErasureThatTheDatabaseDoesNotTakeChangesNothingAndCanBeRepeated) {
+    const std::string user = user_at(0);
+    const std::string at = "/v1/users/" + user;
+    attach(user, 7);
+    put(at + "/status", R"({"status":"busy"})");
     profiles.set_unavailable(true);
-    EXPECT_EQ(call("DELETE", "/v1/users/a").status, 503);
+    EXPECT_EQ(call("DELETE", at).status, 503);
+    turn();
+    EXPECT_TRUE(home_of(user).owner.ends.empty());
+    EXPECT_EQ(call("GET", at + "/status").body, R"({"status":"busy"})");
+    EXPECT_TRUE(call("GET", at + "/presence").has(R"("status":"busy")"));
+    profiles.set_unavailable(false);
+    EXPECT_EQ(call("DELETE", at).status, 204);
+    ASSERT_EQ(home_of(user).owner.ends.size(), 1U);
+    EXPECT_EQ(call("GET", at + "/status").body, R"({"status":"auto"})");
 }
 
 TEST_F(AdminCalls, NoCallMakesASession) {

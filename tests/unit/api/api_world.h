@@ -104,6 +104,7 @@ public:
     void on_signal(const SignalRef&) override {}
     void on_room(const RoomStatementRef& statement) override { shard_.rooms.on_room(statement); }
     void on_room_asked(const RoomId& room) override { shard_.rooms.on_room_asked(room); }
+    void on_end_set(const EndSet&) override {}
     void on_session_stays(const SessionStays&) override {}
     void on_survey(const SurveyQuestionRef&) override {}
     void on_survey_answer(const SurveyAnswerRef&) override {}

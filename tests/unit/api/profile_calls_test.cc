@@ -30,6 +30,19 @@ TEST_F(ProfileCalls, AStatusIsStoredReadAndTakenBack) {
     EXPECT_EQ(call("DELETE", at("status")).status, 204);
 }
 
+TEST_F(ProfileCalls, WhatWasReadIsStillGivenWhileTheDatabaseIsAway) {
+    const std::string stored = R"({"status":"busy","customStatus":{"text":"T"}})";
+    EXPECT_EQ(put(at("status"), stored).body, stored);
+    EXPECT_EQ(call("GET", at("privacy")).status, 200);
+    profiles.set_unavailable(true);
+    EXPECT_EQ(call("GET", at("status")).body, stored);
+    EXPECT_EQ(call("GET", at("privacy")).status, 200);
+    EXPECT_EQ(put(at("status"), R"({"status":"away"})").status, 503);
+    EXPECT_EQ(call("GET", at("status")).body, stored);
+    EXPECT_EQ(call("GET", "/v1/users/never-read/status").status, 503);
+    EXPECT_EQ(call("GET", "/v1/users/never-read/privacy").status, 503);
+}
+
 TEST_F(ProfileCalls, AListAsLongAsTheLimitIsTakenWhole) {
     std::string body = R"({"users":[)";
     for (std::size_t i = 0; i < limits.list_users; ++i) {

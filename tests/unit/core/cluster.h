@@ -45,6 +45,9 @@ public:
             shard.reader.set_held_here([this](std::vector<UserId> users) {
                 return records_held(scheduler, shards, std::move(users));
             });
+            shard.reader.set_ask_known([this](std::vector<UserId> users) {
+                return versions_known(scheduler, shards, std::move(users));
+            });
             shard.reader.set_on_lapsed([this](const UserId& user) {
                 scheduler.post([this, user] { shard.service.settle_lapsed(user); });
             });

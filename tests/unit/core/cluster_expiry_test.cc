@@ -44,6 +44,16 @@ TEST_F(ClusterExpiry, OneSetThroughANodeWithoutASessionOfTheUserComesOnTime) {
     EXPECT_EQ(cluster.record("ann")->presence.declared.status, DeclaredStatus::automatic);
 }
 
+TEST_F(ClusterExpiry, OneWhoseNodeIsKilledAtOnceComesOnTimeFromTheNodeWithTheSession) {
+    declare_for(cluster, cluster.node(1), "ann", 5s);
+    cluster.kill(cluster.node(1));
+    cluster.run(4900ms);
+    EXPECT_EQ(told_last(cluster, bob), busy);
+    cluster.run(300ms);
+    EXPECT_EQ(told_last(cluster, bob), online);
+    EXPECT_EQ(cluster.record("ann")->presence.declared.status, DeclaredStatus::automatic);
+}
+
 TEST_F(ClusterExpiry, ALateOneIsThatOfTheNodeWithTheSession) {
     declare_for(cluster, cluster.node(1), "ann", 600s);
     cluster.run(2 * cluster.config.heartbeat.interval + 1s);  // Records are checked.
@@ -66,8 +76,10 @@ TEST_F(ClusterExpiry, ANodeForgetsTheUserOnceTheOthersMustHaveLooked) {
 }
 
 TEST_F(ClusterExpiry, AReadThatMeetsWhatIsOverShowsItRevertedAndSettles) {
+    cluster.set_deaf(cluster.node(0), true);
     declare_for(cluster, cluster.node(1), "ann", 5s);
     cluster.kill(cluster.node(1));  // It alone knew, as yet.
+    cluster.set_deaf(cluster.node(0), false);
     cluster.run(7s);
     ASSERT_EQ(cluster.record("ann")->presence.declared.status, DeclaredStatus::busy);
     EXPECT_EQ(cluster.look(cluster.node(2), "bob", "ann").status, online);

@@ -268,6 +268,7 @@ public:
     void on_session_taken(const SessionTaken& taken) override {
         shard_.service.session_taken(taken);
     }
+    void on_end_set(const EndSet& set) override { shard_.service.read_end_of(set.user); }
     void on_session_stays(const SessionStays& stays) override {
         if (shard_.service.holds(stays.user, stays.session)) {
             shard_.rooms.take_over(stays);

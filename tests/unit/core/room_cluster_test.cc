@@ -41,6 +41,28 @@ TEST(RoomsOverNodes, WhoComesBackToARoomThatItsNodeHadGivenUpIsSeenAgain) {
     EXPECT_EQ(cluster.node(1).shard.counters.room_gaps, 0U);
 }
 
+TEST(RoomsOverNodes, WhoIsShownOfflineInAnOutageIsInNoListAndComesBackToIt) {
+    CoreConfig config;
+    config.degraded_show = DegradedShow::offline;
+    Cluster cluster(2, config);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto eve = cluster.connect(cluster.node(0), "eve");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.join(ann, "hall");
+    cluster.join(bob, "hall");
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_store(false);
+    cluster.run(15s);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 1; left bob,"));
+    EXPECT_EQ(cluster.join(eve, "hall").line(), "room hall 2; members ann online, eve online,");
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_store(true);
+    cluster.run(15s);
+    EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 3; joined bob online,"));
+}
+
 TEST(RoomsOverNodes, ABlockWhoseWordWasLostHidesTheMemberOnceTheGapIsClosed) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(0), "bob");

@@ -105,6 +105,31 @@ TEST(RoomWebhooks, OnAClusterEachEventIsToldByOneNode) {
     EXPECT_THAT(cluster.told_of_rooms(), ElementsAre("room.left hall ann"));
 }
 
+TEST(RoomWebhooks, ASessionThatGoesOnAtAnotherNodeIsNoNews) {
+    for (const std::size_t first : {0U, 1U}) {
+        for (const bool joins_again : {false, true}) {
+            Cluster cluster(2);
+            Cluster::Node& there = cluster.node(1 - first);
+            auto ann = cluster.connect(cluster.node(first), "ann");
+            cluster.join(ann, "hall");
+            cluster.run(2s);
+            EXPECT_THAT(cluster.told_of_rooms(),
+                        UnorderedElementsAre("room.occupied hall", "room.joined hall ann"));
+            ann = cluster.connect(there, "ann", ann);
+            ASSERT_TRUE(ann->resumed);
+            if (joins_again) {
+                cluster.join(ann, "hall");
+            }
+            cluster.run(3s);
+            EXPECT_THAT(cluster.told_of_rooms(), IsEmpty());
+            cluster.bye(ann);
+            cluster.run(2s);
+            EXPECT_THAT(cluster.told_of_rooms(),
+                        UnorderedElementsAre("room.left hall ann", "room.vacated hall"));
+        }
+    }
+}
+
 TEST(RoomWebhooks, WhoComesToSeveralNodesAtOnceIsToldOnceAndTheRoomIsOccupiedOnce) {
     Cluster cluster(3);
     const auto phone = cluster.connect(cluster.node(0), "ann");

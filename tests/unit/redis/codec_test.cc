@@ -234,6 +234,18 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     EXPECT_EQ(signalled.kind, "typing");
     EXPECT_FALSE(signalled.active);
     EXPECT_EQ(signalled.data, signal.data);
+    EXPECT_FALSE(signalled.room);
+
+    std::string to_nobody = encode(signal);
+    const std::size_t receiver = to_nobody.find("\1b");
+    ASSERT_NE(receiver, std::string::npos);
+    to_nobody.replace(receiver, 2, 1, '\0');
+    EXPECT_TRUE(std::holds_alternative<Unreadable>(decode_message(to_nobody)));
+
+    signal.room = RoomId("hall");  // Of a room, but to one user's devices alone.
+    const auto own = std::get<SignalRef>(decode_message(encode(signal)));
+    EXPECT_EQ(own->to, signal.to);
+    EXPECT_EQ(own->room, signal.room);
 
     const auto changed =
         std::get<ProfileChanged>(decode_message(encode(ProfileChanged{UserId("u"), 77})));
@@ -249,6 +261,10 @@ TEST(RedisCodec, MessagesComeBackAsTheyWere) {
     EXPECT_EQ(took.epoch, taken.epoch);
     EXPECT_EQ(took.reason, taken.reason);
     EXPECT_EQ(took.taker, taken.taker);
+
+    const auto set = std::get<EndSet>(decode_message(encode(EndSet{NodeId{5}, UserId("u")})));
+    EXPECT_EQ(set.holder, NodeId{5});
+    EXPECT_EQ(set.user, UserId("u"));
 
     EXPECT_EQ(std::get<Probe>(decode_message(probe_head() + "life")).incarnation, "life");
 }

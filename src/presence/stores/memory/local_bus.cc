@@ -53,6 +53,7 @@ public:
     void publish_profile_changed(const UserId& user, std::uint64_t revision) override;
     void publish_signal(SignalRef signal) override;
     void publish_session_taken(SessionTaken taken) override;
+    void publish_end_set(EndSet set) override;
     [[nodiscard]] Task<Result<bool>> subscribe_room(RoomId room) override;
     void unsubscribe_room(const RoomId& room) override;
     void publish_room(RoomStatementRef statement) override;
@@ -194,7 +195,7 @@ void LocalBus::Endpoint::publish_profile_changed(const UserId& user, std::uint64
 
 void LocalBus::Endpoint::publish_signal(SignalRef signal) {
     PRESENCE_ASSERT(signal);
-    if (signal->room) {
+    if (signal->to.text.empty()) {
         const RoomId& room = *signal->room;
         tell_room(room, [signal](Receiver& receiver) { receiver.on_signal(signal); });
         return;
@@ -209,6 +210,13 @@ void LocalBus::Endpoint::publish_session_taken(SessionTaken taken) {
     Endpoint& home = home_of(taken.user);
     home.thread_.post([&home, taken = std::move(taken)] {
         home.hear([&](Receiver& receiver) { receiver.on_session_taken(taken); });
+    });
+}
+
+void LocalBus::Endpoint::publish_end_set(EndSet set) {
+    Endpoint& home = home_of(set.user);
+    home.thread_.post([&home, set = std::move(set)] {
+        home.hear([&](Receiver& receiver) { receiver.on_end_set(set); });
     });
 }
 

@@ -251,13 +251,20 @@ void save_last_seen(Connection& connection, std::span<const LastSeenRow> rows) {
 namespace {
 
 /// Webhooks that have not arrived tell what the user had set. What stays is the word that an erased
-/// user went offline: the one end without a time.
+/// user went offline: the one end without a time; and that they left a room, where it is the last
+/// of them there: receivers may have been told that they came.
 void erase_events(Connection& connection, const UserId& user) {
     connection.run(
         "DELETE FROM presenced.webhook_events WHERE subject = $1 AND NOT "
         "(coalesce(body::json->>'type', '') = 'user.offline' "
         "AND body::json->>'lastSeenAt' IS NULL)",
         Parameters().text(subject_of(user)));
+    connection.run(
+        "DELETE FROM presenced.webhook_events e WHERE subject >= 'room:' AND subject < 'room;' "
+        "AND body::json->>'userId' = $1 AND NOT (body::json->>'type' = 'room.left' AND NOT EXISTS "
+        "(SELECT 1 FROM presenced.webhook_events later WHERE later.target = e.target AND "
+        "later.subject = e.subject AND later.seq > e.seq AND later.body::json->>'userId' = $1))",
+        Parameters().text(user.text));
     connection.run(
         "DELETE FROM presenced.webhook_batches b WHERE NOT EXISTS "
         "(SELECT 1 FROM presenced.webhook_events e WHERE e.batch = b.id)");

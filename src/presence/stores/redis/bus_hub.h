@@ -42,6 +42,7 @@ public:
         std::function<void(const SignalRef&)> signal;
         std::function<void(const PartitionSet&)> gap;
         std::function<void(const SessionTaken&)> taken;
+        std::function<void(const EndSet&)> end_set;
         std::function<void(const SessionStays&)> stays;
         std::function<void(const RoomStatementRef&)> room;
         std::function<void(const RoomId&)> room_asked;
@@ -63,6 +64,7 @@ public:
     void publish_signal(SignalRef signal);
     void publish_here(const PresenceEventRef& event);
     void publish_taken(SessionTaken taken);
+    void publish_end_set(const EndSet& set);
     void publish_stays(const SessionStays& stays);
     void subscribe_room(std::size_t thread, RoomId room, Subscribed done);
     void unsubscribe_room(std::size_t thread, const RoomId& room);

@@ -122,7 +122,7 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         distribute_room(question->room,
                         [room = question->room](Outlet& outlet) { outlet.room_asked(room); });
     } else if (const auto* const to_room = std::get_if<SignalRef>(&message);
-               to_room != nullptr && (*to_room)->room) {
+               to_room != nullptr && (*to_room)->to.text.empty()) {
         distribute_room(*(*to_room)->room,
                         [told = *to_room](Outlet& outlet) { outlet.signal(told); });
     } else if (const auto* const signal = std::get_if<SignalRef>(&message)) {
@@ -130,6 +130,10 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
     } else if (const auto* const taken = std::get_if<SessionTaken>(&message)) {
         if (taken->holder == node_) {
             deliver_home(taken->user, [told = *taken](Outlet& outlet) { outlet.taken(told); });
+        }
+    } else if (const auto* const set = std::get_if<EndSet>(&message)) {
+        if (set->holder == node_) {
+            deliver_home(set->user, [told = *set](Outlet& outlet) { outlet.end_set(told); });
         }
     } else if (const auto* const stays = std::get_if<SessionStays>(&message)) {
         if (stays->to == node_) {

@@ -97,6 +97,10 @@ void RedisBus::Hub::signal_nodes(const SignalRef& signal, std::string_view head)
     }
 }
 
+void RedisBus::Hub::publish_end_set(const EndSet& set) {
+    send(keys.node_channel(set.holder), redis::encode(set), [] {});
+}
+
 void RedisBus::Hub::publish_stays(const SessionStays& stays) {
     send(keys.node_channel(stays.to), redis::encode(stays), [] {});
 }

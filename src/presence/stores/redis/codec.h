@@ -53,9 +53,9 @@ struct RoomQuestion {
     RoomId room;
 };
 struct Unreadable {};
-using Message =
-    std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe, SessionTaken,
-                 RoomStatementRef, RoomQuestion, SurveyQuestionRef, SurveyAnswerRef, SessionStays>;
+using Message = std::variant<Unreadable, PresenceEventRef, ProfileChanged, SignalRef, Probe,
+                             SessionTaken, RoomStatementRef, RoomQuestion, SurveyQuestionRef,
+                             SurveyAnswerRef, SessionStays, EndSet>;
 
 [[nodiscard]] std::string encode(const PresenceEvent& event);
 [[nodiscard]] std::string encode(const ProfileChanged& change);
@@ -64,6 +64,7 @@ using Message =
 [[nodiscard]] std::string encode(const RoomStatement& statement);
 [[nodiscard]] std::string encode(const RoomQuestion& question);
 [[nodiscard]] std::string encode(const SessionStays& stays);
+[[nodiscard]] std::string encode(const EndSet& set);
 [[nodiscard]] std::string encode(const SurveyQuestion& question);
 [[nodiscard]] std::string encode(const SurveyAnswer& answer);
 /// What stands before the incarnation in a probe, which scripts put together.

@@ -24,6 +24,7 @@ enum class Kind : std::uint8_t {
     survey_question,
     survey_answer,
     session_stays,
+    end_set,
 };
 
 ByteWriter message(Kind kind) {
@@ -55,6 +56,12 @@ Message signal_message(ByteReader& in) {
     signal->data = std::string(in.text());
     if (!in.at_end()) {
         signal->from_session = SessionId(in.text());
+    }
+    if (!in.at_end()) {
+        signal->room = RoomId(in.text());
+    }
+    if (signal->to.text.empty()) {
+        return Unreadable{};  // It would pass for one to all in a room.
     }
     return SignalRef(std::move(signal));
 }
@@ -156,7 +163,7 @@ std::string encode_room_signal(const SignalMessage& signal) {
 }
 
 std::string encode(const SignalMessage& signal) {
-    if (signal.room) {
+    if (signal.to.text.empty()) {
         return encode_room_signal(signal);
     }
     ByteWriter out = message(Kind::signal);
@@ -166,6 +173,9 @@ std::string encode(const SignalMessage& signal) {
     out.byte(signal.active ? 1 : 0);
     out.text(signal.data);
     out.text(signal.from_session.text);
+    if (signal.room) {
+        out.text(signal.room->text);
+    }
     return std::move(out).take();
 }
 
@@ -191,6 +201,13 @@ std::string encode(const SessionStays& stays) {
         out.text(stay.meta);
         out.time(stay.joined_at);
     }
+    return std::move(out).take();
+}
+
+std::string encode(const EndSet& set) {
+    ByteWriter out = message(Kind::end_set);
+    out.number(set.holder.value);
+    out.text(set.user.text);
     return std::move(out).take();
 }
 
@@ -271,6 +288,11 @@ Message decode_message(std::string_view bytes) {
         read = room_signal_message(in);
     } else if (kind == Kind::session_stays) {
         read = stays_message(in);
+    } else if (kind == Kind::end_set) {
+        EndSet set;
+        set.holder = NodeId{in.number()};
+        set.user = UserId(in.text());
+        read = std::move(set);
     } else if (kind == Kind::survey_question) {
         read = question_from(in);
     } else if (kind == Kind::survey_answer) {

@@ -51,6 +51,9 @@ public:
             hub->publish_taken(std::move(taken));
         });
     }
+    void publish_end_set(EndSet set) override {
+        hub_->store().post([hub = hub_, set = std::move(set)] { hub->publish_end_set(set); });
+    }
     void publish_session_stays(SessionStays stays) override {
         hub_->store().post([hub = hub_, stays = std::move(stays)] { hub->publish_stays(stays); });
     }
@@ -61,7 +64,7 @@ public:
     }
     void publish_signal(SignalRef signal) override {
         PRESENCE_ASSERT(signal);
-        if (signal->room) {
+        if (signal->to.text.empty()) {
             const RoomId room = *signal->room;
             about_room(room, redis::encode(*signal),
                        [signal](Hub::Outlet& outlet) { outlet.signal(signal); });
@@ -157,6 +160,7 @@ RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<S
         outlet.signal = to_receiver(endpoint, &Receiver::on_signal);
         outlet.room = to_receiver(endpoint, &Receiver::on_room);
         outlet.room_asked = to_receiver(endpoint, &Receiver::on_room_asked);
+        outlet.end_set = to_receiver(endpoint, &Receiver::on_end_set);
         outlet.stays = to_receiver(endpoint, &Receiver::on_session_stays);
         outlet.survey = to_receiver(endpoint, &Receiver::on_survey);
         outlet.survey_answer = to_receiver(endpoint, &Receiver::on_survey_answer);

@@ -177,7 +177,8 @@ void save_last_seen(Connection& connection, const LastSeenRow& row) {
 namespace {
 
 /// Webhooks that have not arrived tell what the user had set. What stays is the word that an erased
-/// user went offline: the one end without a time.
+/// user went offline: the one end without a time; and that they left a room, where it is the last
+/// of them there: receivers may have been told that they came.
 void erase_events(Connection& connection, const UserId& user) {
     {
         Statement write = connection.use(
@@ -185,6 +186,17 @@ void erase_events(Connection& connection, const UserId& user) {
             "json_extract(body, '$.type') IS 'user.offline' AND "
             "json_extract(body, '$.lastSeenAt') IS NULL)");
         write.bind(subject_of(user));
+        write.run();
+    }
+    {
+        Statement write = connection.use(
+            "DELETE FROM webhook_events WHERE subject >= 'room:' AND subject < 'room;' "
+            "AND json_valid(body) AND json_extract(body, '$.userId') = ?1 AND NOT "
+            "(json_extract(body, '$.type') IS 'room.left' AND seq = (SELECT max(later.seq) "
+            "FROM webhook_events later WHERE later.target = webhook_events.target AND "
+            "later.subject = webhook_events.subject AND json_valid(later.body) AND "
+            "json_extract(later.body, '$.userId') = ?1))");
+        write.bind(user.text);
         write.run();
     }
     {

@@ -1,0 +1,68 @@
+// Which version `unknown` carries (DESIGN rule 30): the same on every road.
+
+#include "unit/core/cluster.h"
+
+namespace presence::testing {
+
+namespace {
+
+using enum Status;
+
+struct ClusterUnknown : ::testing::Test {
+    Cluster cluster{2};
+    Cluster::DeviceRef ann = cluster.connect(cluster.node(0), "ann");
+    Cluster::DeviceRef bob = cluster.connect(cluster.node(1), "bob");
+    Cluster::DeviceRef carl = cluster.connect(cluster.node(1), "carl");
+
+    void store_goes_away() {
+        cluster.set_store(false);
+        cluster.run(15s);
+    }
+};
+
+TEST_F(ClusterUnknown, ALookWithoutAWatchHasTheVersionThatWasKnownHere) {
+    const Version before = cluster.look(cluster.node(1), "bob", "ann").version;
+    ASSERT_GT(before, Version{});
+    store_goes_away();
+    for (int i = 0; i < 2; ++i) {
+        const Told told = cluster.look(cluster.node(1), "bob", "ann");
+        EXPECT_EQ(told.status, unknown);
+        EXPECT_EQ(told.version, before);
+    }
+}
+
+TEST_F(ClusterUnknown, AWatchThatBeginsMeanwhileGoesOnFromWhatOthersHeardHere) {
+    cluster.watch(bob, {"ann"});
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::away);
+    cluster.run(2s);
+    const Version before = cluster.connection(bob).told.back().version;
+    store_goes_away();
+    const std::vector<Told> told = cluster.watch(carl, {"ann"});
+    EXPECT_EQ(told.front().status, unknown);
+    EXPECT_EQ(told.front().version, before);
+    cluster.set_store(true);
+    cluster.run(15s);
+    EXPECT_EQ(cluster.connection(carl).told.back().status, away);
+    EXPECT_GE(cluster.connection(carl).told.back().version, before);
+}
+
+TEST_F(ClusterUnknown, OneWhoIsInvisibleHereIsNotToldByItFromOneOfWhomNothingIsKnown) {
+    cluster.connect(cluster.node(1), "zoe");
+    cluster.declare(cluster.node(1), "zoe", DeclaredStatus::invisible);
+    cluster.run(2s);
+    store_goes_away();
+    const Told hidden = cluster.look(cluster.node(1), "bob", "zoe");
+    const Told nobody = cluster.look(cluster.node(1), "bob", "nobody");
+    EXPECT_EQ(hidden.status, unknown);
+    EXPECT_EQ(hidden.version, nobody.version);
+}
+
+TEST_F(ClusterUnknown, WhomTheViewerMayNotSeeIsAsOneWhoNeverExistedAlsoWhenKnownHere) {
+    cluster.look(cluster.node(1), "bob", "ann");
+    cluster.hide("ann");
+    store_goes_away();
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").version, Version{});
+}
+
+}  // namespace
+}  // namespace presence::testing
