@@ -22,7 +22,7 @@ Task<Result<ProfileRef>> declared_by(Shard& home, UserId user) {
     if (!record) {
         co_return stored;
     }
-    auto profile = std::make_shared<Profile>();
+    auto profile = make_ref<Profile>();
     profile->declared = (*record)->presence.declared;
     co_return ProfileRef(std::move(profile));
 }
