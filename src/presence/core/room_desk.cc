@@ -20,12 +20,7 @@ Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<R
     if (picture && hold) {
         keeper.hold(room);
     }
-    if (!picture || need == RoomNeed::counts) {
-        co_return picture;
-    }
-    Task<bool> knowing = keeper.know_others(room);
-    co_await knowing;
-    co_return keeper.look(room, need);
+    co_return picture;
 }
 
 }  // namespace
@@ -278,40 +273,33 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
         }
     }
     const Pin pin(*this, open_replica(join.room));
-    std::size_t counted = 0;
-    Task<Result<bool>> bringing = bring_up(pin.replica(), join, counted);
+    Arrival arrival;
+    Task<Result<bool>> bringing = bring_up(pin.replica(), join, arrival.counted);
     Result<bool> up = co_await bringing;
+    if (up) {
+        arrival.viewer.connection = join.connection.slot;
+        arrival.viewer.user = join.user;
+        Task<Result<bool>> looking = look_around(pin.replica(), arrival);
+        up = co_await looking;
+    }
     if (!up) {
         undo(join, before);
         co_return up.error();
-    }
-    RoomViewer viewer;
-    viewer.connection = join.connection.slot;
-    viewer.user = join.user;
-    const std::uint64_t epoch = rules_epoch_;
-    const std::uint64_t additions = pin->additions();
-    if (!pin->large()) {
-        Task<Result<bool>> looking = look_as(pin.replica(), viewer);
-        Result<bool> looked = co_await looking;
-        if (!looked) {
-            undo(join, before);
-            co_return looked.error();
-        }
     }
     if (!still_there(join)) {
         co_return session_over();
     }
     stop_hearing(join.connection.slot, join.room);
     RoomReplica& replica = *pin;
-    RoomViewer& placed = replica.add_viewer(std::move(viewer));
+    RoomViewer& placed = replica.add_viewer(std::move(arrival.viewer));
     if (join.hears) {
         by_connection_[join.connection.slot].push_back(pin.replica());
-        if (epoch != rules_epoch_ || additions != replica.additions()) {
+        if (arrival.epoch != rules_epoch_ || arrival.additions != replica.additions()) {
             judge_again(pin.replica(), join.connection.slot);
         }
     }
     send_whole(replica, placed, join.request,
-               replica.large() ? std::optional(counted) : std::nullopt);
+               replica.large() ? std::optional(arrival.counted) : std::nullopt);
     if (!join.hears) {
         replica.remove_viewer(join.connection.slot);
     }
