@@ -56,14 +56,8 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
         return record;
     }
     const WallTime now = clock_.wall_now();
-    /// Of those whose node is dead, the ones that the sweep ends, if it has not already.
     const auto is_over = [&](const Session& session) {
-        const std::optional<WallTime> died_at = nodes_.died_at(session.node);
-        if (!died_at) {
-            return false;
-        }
-        const bool swept = session.beats_until || now >= *died_at + config_.death_patience();
-        return swept && now >= *left_by(session, *died_at, config_.heartbeat).grace_until;
+        return is_left_over(session, nodes_, config_, now);
     };
     const bool lapsed = rules::has_lapsed(record->presence.declared, record->sessions, now);
     if (lapsed && on_lapsed_) {
