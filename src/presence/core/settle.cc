@@ -175,7 +175,9 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
     users_.at(slot).ahead = true;
     users_.at(slot).untold = true;
     ++parts_.counters.kept_here;
-    const PresenceEventRef event = next.plan.event;
+    // What this node has told already is for the others to hear, once the store has it.
+    const bool is_news = next.transition.shown_changed || next.transition.own_changed;
+    const PresenceEventRef event = is_news ? next.plan.event : nullptr;
     finish(slot, cause, next);
     if (event) {
         parts_.bus.publish_here(event);
