@@ -51,7 +51,8 @@ SnapshotReader::Records SnapshotReader::without_unreadable(
     return records;
 }
 
-UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record) const {
+UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record,
+                                           const ProfileRef& profile) const {
     if (nodes_.alone() || !record) {
         return record;
     }
@@ -63,7 +64,11 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     if (lapsed && on_lapsed_) {
         on_lapsed_(user);
     }
-    if (!lapsed && std::ranges::none_of(record->sessions, is_over)) {
+    // While the store was away a node may have let its user become invisible, say.
+    const bool outdated =
+        profile && profile->declared.revision > record->presence.declared.revision;
+    const DeclaredState& declared = outdated ? profile->declared : record->presence.declared;
+    if (!lapsed && !outdated && std::ranges::none_of(record->sessions, is_over)) {
         return record;
     }
     auto living = std::make_shared<UserRecord>(*record);
@@ -77,9 +82,8 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
         return over;
     });
     const rules::Merged merged =
-        rules::merge(record->presence.declared, living->sessions, config_.presence.merge, now);
-    living->presence =
-        rules::advance(record->presence, merged, record->presence.declared, {now, 0, sign}).after;
+        rules::merge(declared, living->sessions, config_.presence.merge, now);
+    living->presence = rules::advance(record->presence, merged, declared, {now, 0, sign}).after;
     return living;
 }
 
@@ -113,7 +117,7 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
                          const Subject& subject) const {
     const ProfileAnswer& rules = subject.rules;
-    Seen seen{subject.user, as_it_stands(subject.user, subject.record), {}};
+    Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules.profile), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
@@ -224,7 +228,7 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     }
     crowd.unreachable = std::move(of_users.unreachable);
     for (std::size_t i = 0; i < users.size(); ++i) {
-        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]));
+        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]), profiles[i].profile);
         if (crowd.records[i] && !crowd.unreachable.empty()) {
             crowd.unreachable[i] = false;
         } else if (!crowd.records[i] && !crowd.is_unreachable(i) && profiles[i].profile) {
