@@ -13,6 +13,10 @@ namespace presence {
 
 namespace {
 
+/// What a session left is remembered for longer than it takes until its last node, which may have
+/// slept for as long as its lease stands, says where it was.
+constexpr Millis kLateWord{20'000};
+
 Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<RoomMember> member,
                                 RoomNeed need, bool hold) {
     Result<RoomPicture> picture =
@@ -124,18 +128,23 @@ void RoomDesk::stay_ended(const UserId& user) {
 }
 
 void RoomDesk::leave_now(const UserId& user, const RoomId& room, const SessionId& session) {
+    if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
+        parts_.scheduler.after(kLateWord,
+                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
+    }
     if (stays_.remove(user, room, session)) {
         report(user, room);
         stay_ended(user);
-    } else if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
-        parts_.scheduler.after(kHandover,
-                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
     }
 }
 
 void RoomDesk::on_session_moved(const UserId& user, const SessionId& session, NodeId taker) {
     std::vector<RoomStay> stays = stays_.stays_of(user, session);
     if (stays.empty()) {
+        return;
+    }
+    if (!parts_.nodes.vouches(parts_.clock.now())) {
+        on_session_ended(user, session);  // What it was before this node slept is long void.
         return;
     }
     parts_.bus.publish_session_stays({taker, user, session, std::move(stays)});

@@ -316,7 +316,7 @@ private:
     boost::unordered_flat_map<std::uint32_t, std::vector<Replica>> by_connection_;
     /// Sessions that others took over, until they are no longer in their rooms by this node.
     std::set<SessionId> moved_;
-    /// Rooms that a session left which it was not in: perhaps not yet.
+    /// Rooms that a session left lately: its last node may not have said yet that it was in them.
     std::set<std::pair<SessionId, RoomId>> left_early_;
     std::vector<Replica> doubted_;       ///< To be looked at again; each once.
     std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.
