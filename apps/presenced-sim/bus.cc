@@ -12,6 +12,13 @@
 
 namespace presence::sim {
 
+namespace {
+// As in stores/redis/bus_hub_unsent.cc and bus_hub_nodes.cc.
+constexpr Millis kSendAgain{500};
+constexpr Millis kTellAgain{250};
+constexpr int kTells = 6;
+}  // namespace
+
 Millis Bus::wait() {
     const auto most = static_cast<std::uint64_t>(slowest_.count());
     return Millis{static_cast<std::int64_t>(1 + (even_ ? 1 : random_.below(most)))};
@@ -75,9 +82,9 @@ void Bus::Endpoint::take(const std::string& bytes) {
         redis::decode_message(bytes));
 }
 
-void Bus::Endpoint::to_others(std::string bytes) {
+bool Bus::Endpoint::to_others(std::string bytes) {
     if (cut_ || !bus_.up_ || process_.dead()) {
-        return;
+        return false;
     }
     const auto shared = std::make_shared<const std::string>(std::move(bytes));
     // As the store takes it now, so it goes out to each in that order.
@@ -98,6 +105,44 @@ void Bus::Endpoint::to_others(std::string bytes) {
             }
         });
     }
+    return true;
+}
+
+void Bus::Endpoint::keep_unsent(const PresenceEventRef& event) {
+    PresenceEventRef& kept = unsent_events_[event->user];
+    if (!kept) {
+        kept = event;
+    } else {
+        const bool newer = event->presence.own_version >= kept->presence.own_version;
+        auto merged = std::make_shared<PresenceEvent>(newer ? *event : *kept);
+        merged->tells_shown = event->tells_shown || kept->tells_shown;
+        merged->tells_own = event->tells_own || kept->tells_own;
+        kept = std::move(merged);
+    }
+    send_unsent_soon();
+}
+
+void Bus::Endpoint::send_unsent_soon() {
+    if (!std::exchange(unsent_asked_, true)) {
+        process_.after(kSendAgain, [this] {
+            unsent_asked_ = false;
+            send_unsent();
+        });
+    }
+}
+
+void Bus::Endpoint::send_unsent() {
+    for (const auto& [user, revision] : std::exchange(unsent_profiles_, {})) {
+        if (!to_others(redis::encode(redis::ProfileChanged{user, revision}))) {
+            unsent_profiles_[user] = revision;
+            send_unsent_soon();
+        }
+    }
+    for (const auto& [user, event] : std::exchange(unsent_events_, {})) {
+        if (!to_others(redis::encode(*event))) {
+            keep_unsent(event);
+        }
+    }
 }
 
 Task<Result<bool>> Bus::Endpoint::subscribe(std::vector<UserId> users) {
@@ -113,7 +158,9 @@ Task<Result<bool>> Bus::Endpoint::subscribe_room(RoomId room) {
 }
 
 void Bus::Endpoint::publish(PresenceEventRef event) {
-    to_others(redis::encode(*event));
+    if (!to_others(redis::encode(*event))) {
+        keep_unsent(event);
+    }
     publish_here(std::move(event));
 }
 
@@ -128,7 +175,11 @@ void Bus::Endpoint::publish_here(PresenceEventRef event) {
 void Bus::Endpoint::publish_profile_changed(const UserId& user, std::uint64_t revision) {
     std::string bytes = redis::encode(redis::ProfileChanged{user, revision});
     process_.post([this, bytes] { take(bytes); });
-    to_others(std::move(bytes));
+    if (!to_others(std::move(bytes))) {
+        std::uint64_t& newest = unsent_profiles_[user];
+        newest = std::max(newest, revision);
+        send_unsent_soon();
+    }
 }
 
 void Bus::Endpoint::publish_signal(SignalRef signal) {
@@ -138,7 +189,20 @@ void Bus::Endpoint::publish_signal(SignalRef signal) {
 }
 
 void Bus::Endpoint::publish_session_taken(SessionTaken taken) {
-    to_others(redis::encode(taken));
+    tell_holder(std::move(taken), 1);
+}
+
+void Bus::Endpoint::tell_holder(SessionTaken taken, int tells) {
+    const bool hears = std::ranges::any_of(bus_.endpoints_, [&](const Endpoint* other) {
+        return other->node_ == taken.holder && !other->deaf_ && !other->process_.dead();
+    });
+    const bool said = to_others(redis::encode(taken));
+    if ((!said || !hears) && tells < kTells) {
+        process_.after(kTellAgain * (1 << (tells - 1)),
+                       [this, taken = std::move(taken), tells]() mutable {
+                           tell_holder(std::move(taken), tells + 1);
+                       });
+    }
 }
 
 void Bus::Endpoint::publish_end_set(EndSet set) {

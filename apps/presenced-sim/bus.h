@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@
 namespace presence::sim {
 
 /// The pub/sub of the shared store between the processes: real bytes, at most once, in the order
-/// in which the store took them. What is said while a process is deaf, or the store away, is lost;
-/// a process that hears again is told that it missed something, as stores/redis does.
+/// in which the store took them. What is said while a process is deaf is lost to it, and it is told
+/// so once it hears again. What a process cannot say, the store being away, is lost, but for
+/// changes of presences and rules, which it says when it can, and for word of a takeover that its
+/// holder did not hear, which it repeats for a while: all as in stores/redis.
 class Bus {
 public:
     Bus(VirtualScheduler& scheduler, std::uint64_t seed) : scheduler_(scheduler), random_(seed) {}
@@ -58,7 +61,12 @@ public:
     private:
         friend class Bus;
         void take(const std::string& bytes);
-        void to_others(std::string bytes);
+        /// False: it could not be said.
+        bool to_others(std::string bytes);
+        void keep_unsent(const PresenceEventRef& event);
+        void send_unsent_soon();
+        void send_unsent();
+        void tell_holder(SessionTaken taken, int tells);
 
         Bus& bus_;
         ProcessScheduler& process_;
@@ -68,6 +76,9 @@ public:
         NodeId node_;
         bool deaf_ = false;
         bool cut_ = false;
+        std::map<UserId, PresenceEventRef> unsent_events_;
+        std::map<UserId, std::uint64_t> unsent_profiles_;
+        bool unsent_asked_ = false;
         MonoTime last_arrival_;
         std::function<void()> on_gap_;
     };

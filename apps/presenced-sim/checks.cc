@@ -74,9 +74,7 @@ void World::check_version(const Client& client, const std::string& user, const H
         before.version = before.on_connection = 0;
     }
     const Server& server = *servers_[(client.connection() >> 32U) - 1];
-    const bool apart = !server.link.reaches_store() || stores_back_at_ + kBack > now() ||
-                       server.link.back_at() + kBack > now();
-    const std::uint64_t highest = apart ? before.on_connection : before.version;
+    const std::uint64_t highest = apart_since(server) ? before.on_connection : before.version;
     if (held.version == 0) {
         before.on_connection = 0;  // Rules that cannot be read: there is no sight for a while.
     } else if (held.version < highest && !truth_.is_doubted(now(), user)) {
@@ -131,6 +129,17 @@ World::Allowed World::allowed_for(const Client& client) {
     return allowed;
 }
 
+std::optional<MonoTime> World::apart_since(const Server& server) const {
+    std::optional<MonoTime> since;
+    if (server.link.is_cut() || server.link.back_at() + kBack > now()) {
+        since = server.link.cut_at();
+    }
+    if (!stores_.store_up || stores_back_at_ + kBack > now()) {
+        since = std::min(since.value_or(stores_away_at_), stores_away_at_);
+    }
+    return since;
+}
+
 bool World::may_be_told(const Client& client, const std::string& user) {
     if (user == client.user()) {
         return true;
@@ -158,12 +167,21 @@ void World::check_early(const Client& client, const std::string& user, const Hel
     const std::optional<MonoTime> visible = truth_.visible_since(user);
     const Truth::Person person = truth_.person(now(), user);
     if (held.status == "offline" && sight->sees && sight->since < way && visible &&
-        *visible < way && person.present_since && *person.present_since < way) {
+        *visible < way && person.present_since && *person.present_since < way &&
+        !must_seem_gone(client, user)) {
         fail(
             fmt::format("{} was told that {} is offline, who is present since {:.3f} s "
                         "(rules 2, 4, 30 to 32)",
                         client.user(), user, seconds_of(*person.present_since)));
     }
+}
+
+/// RULINGS 29: where a server that the store does not answer has ended the last session that it
+/// knew of, and no other node had one, it tells so; who came back elsewhere is beyond its sight.
+bool World::must_seem_gone(const Client& client, const std::string& user) {
+    const Server& server = *servers_[(client.connection() >> 32U) - 1];
+    const std::optional<MonoTime> since = apart_since(server);
+    return since && truth_.seems_gone(now(), user, server.serial, *since);
 }
 
 /// Rule 2 to the millisecond, where the server closes for silence.

@@ -79,7 +79,7 @@ void Client::forget_connection() {
     door_ = nullptr;
     hears_since_.reset();
     forget_rooms();
-    quiet_ = false;
+    quiet_ = clogged_ = false;
     for (const auto& [request, asked] : std::exchange(asked_, {})) {
         if (asked.what == Asked::What::change) {
             parts_.watcher.on_answer(*this, request, false);
@@ -244,7 +244,7 @@ void Client::set_quiet(bool quiet) {
     if (stage_ == Stage::open && !frozen_ && quiet != quiet_) {
         quiet_ = quiet;
         send(fmt::format(R"("type":"delivery","mode":"{}")", quiet ? "paused" : "live"));
-        if (!quiet) {
+        if (!quiet && !clogged_) {
             hear_anew(parts_.clock.now());
         }
     }
@@ -255,6 +255,7 @@ void Client::set_clogged(bool clogged) {
         parts_.scheduler.after(Millis{100}, [this] { behind_since_.reset(); });
     }
     if (door_ != nullptr) {
+        clogged_ = clogged;
         behind_since_ = parts_.clock.now();
         door_->set_clogged(connection_, clogged);
         hear_anew(parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0}));

@@ -119,7 +119,9 @@ void World::pause(const Event& event, Place& place) {
 }
 
 void World::store_down(const Event& event, Place&) {
-    ++store_downs_;
+    if (store_downs_++ == 0) {
+        stores_away_at_ = now();
+    }
     stores_.store_up = false;
     bus_.set_up(false);
     for (const auto& each : places_) {

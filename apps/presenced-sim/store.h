@@ -65,10 +65,12 @@ public:
     [[nodiscard]] Stores& stores() { return stores_; }
     [[nodiscard]] ProcessScheduler& process() { return process_; }
     void set_cut(bool cut) {
+        (cut && !cut_ ? cut_at_ : back_at_) = stores_.clock.now();
         cut_ = cut;
-        back_at_ = stores_.clock.now();
     }
-    /// When it was last cut off, or no more.
+    /// When it was last cut off.
+    [[nodiscard]] MonoTime cut_at() const { return cut_at_; }
+    /// When it last was no longer cut off.
     [[nodiscard]] MonoTime back_at() const { return back_at_; }
     [[nodiscard]] bool is_cut() const { return cut_; }
     [[nodiscard]] bool reaches_store() const { return !cut_ && stores_.store_up; }
@@ -120,6 +122,7 @@ private:
     Stores& stores_;
     ProcessScheduler& process_;
     bool cut_ = false;
+    MonoTime cut_at_;
     MonoTime back_at_;
     MonoTime there_;
     MonoTime back_;

@@ -137,6 +137,7 @@ void Truth::welcomed(MonoTime now, const std::string& user, const std::string& s
     one.connection = connection;
     one.server = server;
     one.began = now;
+    one.way.push_back({now, server});
     one.present_until = one.absent_from = now + config_.heartbeat.ttl;
     sign_of_life(now, person, one);
     sessions_[connection] = {user, session};
@@ -148,6 +149,9 @@ void Truth::frame(MonoTime now, std::uint64_t connection) {
         PersonState& person = person_of(sessions_[connection].first);
         look(now, person);
         session->present_until = session->absent_from = now + config_.heartbeat.ttl;
+        if (session->way.back().server == 0) {
+            session->way.push_back({now, session->server});  // The others may have ended it.
+        }
         sign_of_life(now, person, *session);
         look(now, person);
         return;
@@ -211,6 +215,7 @@ void Truth::renewed(MonoTime now, std::uint64_t server) {
                     session.present_until =
                         std::min(session.present_until, lease + config_.death_patience());
                     forget_signs(renewals_[server], person, session, false);
+                    session.way.push_back({lease + config_.death_patience(), 0});
                 }
             }
         }
@@ -295,6 +300,29 @@ void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime
             lease = now;
         }
     }
+}
+
+bool Truth::seems_gone(MonoTime now, const std::string& user, std::uint64_t server,
+                       MonoTime apart_since) {
+    // Of what came elsewhere just before, it had not read yet.
+    const MonoTime read = apart_since - config_.heartbeat.interval - kWritten;
+    bool held = false;
+    for (const auto& [id, session] : person_of(user).sessions) {
+        if (session.server == server && absent_from(session) > now) {
+            return false;
+        }
+        bool was_here = false;
+        std::uint64_t then = 0;
+        for (const Stop& stop : session.way) {
+            then = stop.from <= read ? stop.server : then;
+            was_here = was_here || stop.server == server;
+        }
+        if (then != 0 && then != server && session.absent_from > read) {
+            return false;
+        }
+        held = held || was_here;
+    }
+    return held;
 }
 
 void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {

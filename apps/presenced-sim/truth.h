@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace presence::sim {
 
@@ -60,6 +61,10 @@ public:
     /// No time until now counts against the leases of these: the store was away for all until
     /// `back_at`, and they have not renewed theirs since.
     void forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at);
+    /// Whether a server that the store does not answer since then must take the user for gone: the
+    /// sessions that it knew of were all its own, and are over or went elsewhere (RULINGS 29).
+    [[nodiscard]] bool seems_gone(MonoTime now, const std::string& user, std::uint64_t server,
+                                  MonoTime apart_since);
     /// Of this user the store may say less than is true, for that long.
     void doubt(MonoTime now, const std::string& user, Millis lasts);
 
@@ -132,7 +137,13 @@ private:
         std::string text;
         MonoTime at;
     };
+    /// Where a session was, from then on; 0: perhaps nowhere.
+    struct Stop {
+        MonoTime from;
+        std::uint64_t server = 0;
+    };
     struct Session {
+        std::vector<Stop> way;
         std::uint64_t connection = 0;
         std::uint64_t server = 0;
         MonoTime present_until;  ///< At least.

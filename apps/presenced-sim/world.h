@@ -136,6 +136,9 @@ private:
         MonoTime rules;  ///< Likewise, of rules.
     };
     [[nodiscard]] Allowed allowed_for(const Client& client);
+    /// Since when the store does not answer the server, or did not until just now.
+    [[nodiscard]] std::optional<MonoTime> apart_since(const Server& server) const;
+    [[nodiscard]] bool must_seem_gone(const Client& client, const std::string& user);
     void check_silence(std::uint64_t connection);
     void check_replaced(std::uint64_t connection);
     /// False: for longer than a change of rules takes it is certain that the client may not see it.
@@ -186,6 +189,7 @@ private:
     std::map<std::pair<const Client*, std::string>, Told> told_;
     std::vector<UserFacts> facts_;
     MonoTime quiet_from_;
+    MonoTime stores_away_at_;
     MonoTime stores_back_at_;
     MonoTime died_at_;  ///< When a server last did.
     MonoTime started_;

@@ -112,8 +112,10 @@ void write_redis(MetricPage& page, const SharedStore& store) {
     counter("presenced_bus_messages_total", "Messages that came over the bus.", bus.messages);
     counter("presenced_bus_unreadable_total", "Messages that could not be read.", bus.unreadable);
     counter("presenced_bus_not_sent_total", "Messages told within this node only.", bus.not_sent);
-    counter("presenced_bus_unsent_dropped_total", "Changes never sent, as too many waited to be.",
-            bus.unsent_dropped);
+    counter(
+        "presenced_bus_unsent_dropped_total",
+        "Changes never sent, as too many waited to be; others read all of their partitions anew.",
+        bus.unsent_dropped);
     counter("presenced_bus_taken_told_again_total",
             "Times that the holder of a session that others took had to be told anew.",
             bus.taken_again);

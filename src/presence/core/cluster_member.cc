@@ -168,7 +168,9 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     if (first) {
         asserted_ = incarnation_;  // There is nothing to state yet.
     }
-    if (lost || (was_away && !first)) {
+    // Who comes while the store is away is back with all the others.
+    const bool was_missed = was_away && (!first || counters_.renewal_failures > 0);
+    if (lost || was_missed) {
         awaited_ = {lived.begin(), lived.end()};
         awaited_.insert(self_);
         // Who lives renews in that time; all are to agree 10 s after the store is back.

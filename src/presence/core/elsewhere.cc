@@ -44,6 +44,16 @@ Task<Result<bool>> PresenceService::settle_death(std::vector<UserId> users, Node
     co_return !*stays && !kept_here;
 }
 
+bool PresenceService::comes_back(const std::vector<Session>& before,
+                                 const std::vector<Session>& after) const {
+    const WallTime now = parts_.clock.wall_now();
+    const auto stands = [&](const Session& session) {
+        return session.counts && !is_left_over(session, parts_.nodes, parts_.config, now);
+    };
+    return std::ranges::any_of(before, &Session::counts) && std::ranges::none_of(before, stands) &&
+           std::ranges::any_of(after, stands);
+}
+
 void PresenceService::session_taken(const SessionTaken& taken) {
     const SlotId slot = users_.find(taken.user);
     if (!slot) {

@@ -256,6 +256,10 @@ private:
     struct Prepared;
     /// Empty: nothing differs, or the change refused.
     [[nodiscard]] std::optional<Prepared> prepare(SlotId user, Change& change, bool& refused);
+    /// Whether the user comes back after nothing stood for them but what a dead node had left: who
+    /// looked meanwhile was shown the end of that, under the next version, before it is settled.
+    [[nodiscard]] bool comes_back(const std::vector<Session>& before,
+                                  const std::vector<Session>& after) const;
     [[nodiscard]] static Commit commit_of(const UserId& user, const Prepared& next);
     void finish(SlotId user, Cause cause, Prepared& next);
     void count_settle(SlotId user, Cause cause);

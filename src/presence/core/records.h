@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/core/configs.h"
+#include "presence/core/node_view.h"
 #include "presence/model/presence.h"
 #include "presence/model/privacy.h"
 
@@ -35,6 +36,18 @@ namespace presence {
         session.grace_until = session.beats_until.value_or(died_at + heartbeat.grace);
     }
     return session;
+}
+
+/// Whether the session's node is dead and its sweep ends it, if it has not already: to those who
+/// look it is over.
+[[nodiscard]] inline bool is_left_over(const Session& session, const NodeView& nodes,
+                                       const CoreConfig& config, WallTime now) {
+    const std::optional<WallTime> died_at = nodes.died_at(session.node);
+    if (!died_at) {
+        return false;
+    }
+    const bool swept = session.beats_until || now >= *died_at + config.death_patience();
+    return swept && now >= *left_by(session, *died_at, config.heartbeat).grace_until;
 }
 
 /// Whether a token issued then is among those that were revoked; one that does not say when is

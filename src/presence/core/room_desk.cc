@@ -16,6 +16,9 @@ namespace {
 /// A stay that goes on at another node stands as so much later than what it goes on from: so both
 /// keepers agree which of them had the user first, and has told of it.
 constexpr Millis kGoesOn{1};
+/// What a session left is remembered for longer than it takes until its last node, which may have
+/// slept for as long as its lease stands, says where it was.
+constexpr Millis kLateWord{20'000};
 
 Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<RoomMember> member,
                                 RoomNeed need, bool hold) {
@@ -24,12 +27,7 @@ Task<Result<RoomPicture>> visit(RoomKeeper& keeper, RoomId room, std::optional<R
     if (picture && hold) {
         keeper.hold(room);
     }
-    if (!picture || need == RoomNeed::counts) {
-        co_return picture;
-    }
-    Task<bool> knowing = keeper.know_others(room);
-    co_await knowing;
-    co_return keeper.look(room, need);
+    co_return picture;
 }
 
 }  // namespace
@@ -134,18 +132,23 @@ void RoomDesk::stay_ended(const UserId& user) {
 }
 
 void RoomDesk::leave_now(const UserId& user, const RoomId& room, const SessionId& session) {
+    if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
+        parts_.scheduler.after(kLateWord,
+                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
+    }
     if (stays_.remove(user, room, session)) {
         report(user, room);
         stay_ended(user);
-    } else if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
-        parts_.scheduler.after(kHandover,
-                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
     }
 }
 
 void RoomDesk::on_session_moved(const UserId& user, const SessionId& session, NodeId taker) {
     std::vector<RoomStay> stays = stays_.stays_of(user, session);
     if (stays.empty()) {
+        return;
+    }
+    if (!parts_.nodes.vouches(parts_.clock.now())) {
+        on_session_ended(user, session);  // What it was before this node slept is long void.
         return;
     }
     parts_.bus.publish_session_stays({taker, user, session, std::move(stays)});
@@ -284,40 +287,33 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
         }
     }
     const Pin pin(*this, open_replica(join.room));
-    std::size_t counted = 0;
-    Task<Result<bool>> bringing = bring_up(pin.replica(), join, counted);
+    Arrival arrival;
+    Task<Result<bool>> bringing = bring_up(pin.replica(), join, arrival.counted);
     Result<bool> up = co_await bringing;
+    if (up) {
+        arrival.viewer.connection = join.connection.slot;
+        arrival.viewer.user = join.user;
+        Task<Result<bool>> looking = look_around(pin.replica(), arrival);
+        up = co_await looking;
+    }
     if (!up) {
         undo(join, before);
         co_return up.error();
-    }
-    RoomViewer viewer;
-    viewer.connection = join.connection.slot;
-    viewer.user = join.user;
-    const std::uint64_t epoch = rules_epoch_;
-    const std::uint64_t additions = pin->additions();
-    if (!pin->large()) {
-        Task<Result<bool>> looking = look_as(pin.replica(), viewer);
-        Result<bool> looked = co_await looking;
-        if (!looked) {
-            undo(join, before);
-            co_return looked.error();
-        }
     }
     if (!still_there(join)) {
         co_return session_over();
     }
     stop_hearing(join.connection.slot, join.room);
     RoomReplica& replica = *pin;
-    RoomViewer& placed = replica.add_viewer(std::move(viewer));
+    RoomViewer& placed = replica.add_viewer(std::move(arrival.viewer));
     if (join.hears) {
         by_connection_[join.connection.slot].push_back(pin.replica());
-        if (epoch != rules_epoch_ || additions != replica.additions()) {
+        if (arrival.epoch != rules_epoch_ || arrival.additions != replica.additions()) {
             judge_again(pin.replica(), join.connection.slot);
         }
     }
     send_whole(replica, placed, join.request,
-               replica.large() ? std::optional(counted) : std::nullopt);
+               replica.large() ? std::optional(arrival.counted) : std::nullopt);
     if (!join.hears) {
         replica.remove_viewer(join.connection.slot);
     }

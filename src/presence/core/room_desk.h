@@ -186,6 +186,14 @@ public:
 private:
     using Replica = std::shared_ptr<RoomReplica>;
 
+    /// One who joins, and what was found for it.
+    struct Arrival {
+        RoomViewer viewer;
+        std::size_t counted = 0;      ///< Of a large room.
+        std::uint64_t epoch = 0;      ///< rules_epoch_ when the look was begun, and
+        std::uint64_t additions = 0;  ///< RoomReplica::additions.
+    };
+
     /// Keeps a replica while a flow works on it.
     class Pin {
     public:
@@ -254,6 +262,10 @@ private:
     // Looks, in room_looks.cc
     [[nodiscard]] Task<Result<bool>> follow(std::vector<UserId> users);
     [[nodiscard]] Task<Result<bool>> look_as(const Replica& replica, RoomViewer& viewer);
+    /// Looks at the room as one who joins it, and asks other nodes what they have of it, unless it
+    /// is known here by somebody whom the joiner sees.
+    [[nodiscard]] Task<Result<bool>> look_around(const Replica& replica, Arrival& arrival);
+    [[nodiscard]] Task<Result<bool>> look_anew(const Replica& replica, Arrival& arrival);
     Detached judge(Replica replica, std::vector<UserId> users);
     Detached judge_again(Replica replica, std::uint32_t connection);
     /// A look failed, or could not tell all: it is made again, with others of the room.
@@ -306,7 +318,7 @@ private:
     boost::unordered_flat_map<std::uint32_t, std::vector<Replica>> by_connection_;
     /// Sessions that others took over, until they are no longer in their rooms by this node.
     std::set<SessionId> moved_;
-    /// Rooms that a session left which it was not in: perhaps not yet.
+    /// Rooms that a session left lately: its last node may not have said yet that it was in them.
     std::set<std::pair<SessionId, RoomId>> left_early_;
     std::vector<Replica> doubted_;       ///< To be looked at again; each once.
     std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.

@@ -1,12 +1,11 @@
 // Who is in which room by this node, and what other nodes say of theirs. What this one says is in
-// room_statements.cc, what is asked again in room_healing.cc, webhooks in room_keeper_webhooks.cc,
-// back ends' questions in room_facts.cc.
+// room_statements.cc, what is asked for those who join in room_asking.cc, what is asked again in
+// room_healing.cc, webhooks in room_keeper_webhooks.cc, back ends' questions in room_facts.cc.
 
 #include "presence/core/room_keeper.h"
 
 #include "presence/base/assert.h"
 #include "presence/base/log.h"
-#include "presence/core/deadline.h"
 #include "presence/rules/rooms.h"
 
 #include <algorithm>
@@ -23,11 +22,12 @@ Error too_many(const char* what, std::size_t most) {
 
 }  // namespace
 
-Millis RoomKeeper::until_next_window(const RoomId& room, MonoTime now, Millis after) {
+Millis RoomKeeper::until_next_window(const RoomId& room, MonoTime now, Millis after,
+                                     Millis window) {
     constexpr std::int64_t kSpread = 1'000'003;
     const auto phase = static_cast<std::int64_t>(IdHash{}(room) % kSpread);
-    const auto since = (now.since_start.count() + phase + kWindow.count() - after.count());
-    return kWindow - Millis{since % kWindow.count()};
+    const auto since = (now.since_start.count() + phase + window.count() - after.count());
+    return window - Millis{since % window.count()};
 }
 
 RoomKeeper::Kept* RoomKeeper::find(const RoomId& room) {
@@ -50,7 +50,6 @@ Result<RoomKeeper::Kept*> RoomKeeper::open(const RoomId& room) {
     if (!parts_.nodes.alone()) {
         made->listens_until = parts_.clock.now() + kListen;
         parts_.scheduler.after(kListen, [this, room] { begin_telling(room); });
-        made->asks_others = ask_others_ && !parts_.nodes.is_cut_off();
     }
     made->sequence = std::max(floor_, static_cast<std::uint64_t>(parts_.clock.wall_now().ms()));
     begin(room);
@@ -62,65 +61,10 @@ Detached RoomKeeper::begin(RoomId room) {
     Result<bool> subscribed = co_await parts_.subscriptions.want(std::move(wanted));
     if (!subscribed) {
         log::warning("room_not_subscribed", "{}", subscribed.error().message);
-        end_waiting(room);
         co_return;
     }
     // What other nodes have said before is not told again unasked.
     parts_.bus.ask_room(room);
-    if (const Kept* const kept = find(room); kept == nullptr || !kept->asks_others) {
-        co_return;
-    }
-    RoomId asked = room;
-    Task<Result<RoomStatements>> asking =
-        within(parts_.scheduler, kAskPatience, ask_others_(std::move(asked)), "the other nodes");
-    Result<RoomStatements> words = co_await asking;
-    if (words) {
-        take_first_words(room, *words);
-    }
-    end_waiting(room);
-}
-
-void RoomKeeper::take_first_words(const RoomId& room, const RoomStatements& words) {
-    Kept* const kept = find(room);
-    if (kept == nullptr) {
-        return;
-    }
-    for (const RoomStatementRef& word : words) {
-        if (word->node == parts_.nodes.self || kept->others.contains(word->node)) {
-            continue;  // It has said so itself meanwhile.
-        }
-        Foreign& foreign = kept->others[word->node];
-        foreign.sequence = word->sequence;
-        foreign.listed = word->listed;
-        foreign.members = word->members;
-        foreign.counted = word->counted;
-        for (const RoomMember& member : word->present) {
-            foreign.list.insert_or_assign(member.user, member);
-        }
-        foreign.doubted = true;  // Until its statement comes, which was asked for.
-        ask_soon(*kept, kAskAgain);
-    }
-    weigh(*kept);
-}
-
-void RoomKeeper::end_waiting(const RoomId& room) {
-    if (Kept* const kept = find(room)) {
-        kept->asks_others = false;
-        for (Completion<bool>::Done& done : std::exchange(kept->waiting, {})) {
-            done(true);
-        }
-    }
-}
-
-Task<bool> RoomKeeper::know_others(RoomId room) {
-    Kept* const kept = find(room);
-    if (kept == nullptr || !kept->asks_others) {
-        co_return true;
-    }
-    Completion<bool> known(
-        [&](Completion<bool>::Done done) { kept->waiting.push_back(std::move(done)); });
-    const bool known_now = co_await known;
-    co_return known_now;
 }
 
 void RoomKeeper::close_if_idle(Kept& kept) {
@@ -131,6 +75,13 @@ void RoomKeeper::close_if_idle(Kept& kept) {
         rooms_.erase(room);
         parts_.subscriptions.drop(room);
     }
+}
+
+void RoomKeeper::set_counted(Kept& kept, std::size_t counted) const {
+    if (kept.counted == 0 && counted > 0) {
+        kept.counted_since = parts_.clock.now();
+    }
+    kept.counted = counted;
 }
 
 std::size_t RoomKeeper::counted_everywhere(const Kept& kept) {
@@ -170,8 +121,9 @@ Result<RoomPicture> RoomKeeper::enter(const RoomId& room, RoomMember member, Roo
     const bool is_new = found == kept.own.end();
     if (is_new || !(found->second == member)) {
         parts_.counters.room_joins += is_new ? 1U : 0U;
-        kept.counted -= !is_new && found->second.counts ? 1U : 0U;
-        kept.counted += member.counts ? 1U : 0U;
+        const MonoTime since = is_new ? parts_.clock.now() : found->second.since;
+        set_counted(kept, kept.counted - (!is_new && found->second.counts ? 1U : 0U) +
+                              (member.counts ? 1U : 0U));
         kept.untold.insert(member.user);
         if (tells() && !listens(kept)) {
             using enum RoomHerald::Standing;
@@ -183,7 +135,7 @@ Result<RoomPicture> RoomKeeper::enter(const RoomId& room, RoomMember member, Roo
                                 others_of(kept, member.user));
         }
         UserId user = member.user;
-        kept.own.insert_or_assign(std::move(user), std::move(member));
+        kept.own.insert_or_assign(std::move(user), Own{std::move(member), since});
         changed(kept);
     }
     return picture(kept, need);
@@ -199,7 +151,7 @@ void RoomKeeper::leave(const RoomId& room, const UserId& user) {
         return;
     }
     ++parts_.counters.room_leaves;
-    kept->counted -= found->second.counts ? 1U : 0U;
+    set_counted(*kept, kept->counted - (found->second.counts ? 1U : 0U));
     kept->own.erase(found);
     kept->untold.insert(user);
     if (tells()) {

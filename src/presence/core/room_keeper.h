@@ -41,6 +41,12 @@ struct RoomPicture {
     std::vector<RoomStatementRef> parts;  ///< Statements to apply, as `RoomNeed` wanted.
 };
 
+/// By whom one who joins a room may know that others are in it.
+struct RoomSight {
+    bool large = false;          ///< By the count.
+    std::optional<UserId> user;  ///< Else by one whom it sees in it; empty: it sees nobody.
+};
+
 /// The members, by this node, of the rooms whose home this thread is, and what other nodes say of
 /// theirs. Home threads report their users' comings and goings; the keeper makes of them one
 /// statement for all threads and nodes, at most one a window, never one a member (DESIGN rule 28).
@@ -59,8 +65,13 @@ public:
     static constexpr Millis kListen{300};
     /// A question that was not answered is asked again.
     static constexpr Millis kAskAgain{1000};
-    /// The first who joins on this node waits no longer for what other nodes say of the room.
+    /// Who joins waits no longer for what other nodes say of the room. For so long after somebody
+    /// came they may also have something to say that has not come through yet.
     static constexpr Millis kAskPatience{300};
+    /// They are asked at points of a grid, too, so that how long an answer takes does not depend on
+    /// whether somebody else, perhaps hidden, has just asked; all who wait for one share a
+    /// question.
+    static constexpr Millis kAskEvery{20};
     /// Then a node that lives and hears has had its time: it is not in the room any more.
     static constexpr unsigned kMostUnanswered = 5;
 
@@ -80,7 +91,7 @@ public:
     explicit RoomKeeper(Parts parts) : parts_(std::move(parts)) {}
 
     /// Asks each other node at once what it has of a room: full statements, older than any that it
-    /// publishes. On this thread.
+    /// publishes, without members where it has none. On this thread.
     using AskOthers = std::function<Task<Result<RoomStatements>>(RoomId)>;
     /// Before anything else. Without it, other nodes are heard when they speak.
     void set_ask_others(AskOthers ask) { ask_others_ = std::move(ask); }
@@ -91,7 +102,8 @@ public:
     /// How long until the room's next point of the grid, moved by `after`. Rooms lie at different
     /// points, so that not all speak at once.
     [[nodiscard]] static Millis until_next_window(const RoomId& room, MonoTime now,
-                                                  Millis after = Millis{0});
+                                                  Millis after = Millis{0},
+                                                  Millis window = kWindow);
 
     // -- From home threads ---------------------------------------------------------------------
     /// The user is a member from now on, or another one than before.
@@ -105,10 +117,13 @@ public:
     /// A thread that holds a room is told of it, and its keeper stays. Balanced by let_go.
     void hold(const RoomId& room);
     void let_go(const RoomId& room);
-    /// Completes once the other nodes have said what they have of a room that has just been opened,
-    /// within kAskPatience. The room is held meanwhile. So the first who joins on a node is given
-    /// what anybody after it is.
-    [[nodiscard]] Task<bool> know_others(RoomId room);
+    /// What other nodes have of a room, for one who joins it, within kAskPatience. They are asked
+    /// unless the joiner may know that it is known here: because somebody `sees` stands for has
+    /// been in the room by this node for long enough. Whether it is known by somebody whom the
+    /// joiner may not see must make no difference (DESIGN rule 26). The room is held meanwhile.
+    /// @return  Empty: they were not asked. Else what has changed here, and their words, each to be
+    ///          applied ahead of what they publish.
+    [[nodiscard]] Task<std::optional<RoomPicture>> hear_others(RoomId room, RoomSight sees);
 
     // -- From other nodes ------------------------------------------------------------------------
     void on_room(const RoomStatementRef& statement);
@@ -138,6 +153,11 @@ public:
 
 private:
     using Members = std::map<UserId, RoomMember>;
+    /// A member by this node.
+    struct Own : RoomMember {
+        MonoTime since;
+    };
+    using WordsRef = std::shared_ptr<const RoomStatements>;
 
     /// What another node said.
     struct Foreign {
@@ -153,8 +173,9 @@ private:
 
     struct Kept {
         RoomId room;
-        Members own;
+        std::map<UserId, Own> own;
         std::size_t counted = 0;  ///< Of `own`.
+        MonoTime counted_since;   ///< There is always somebody in that number.
         std::map<NodeId, Foreign> others;
         RoomHerald herald;
         MonoTime listens_until;  ///< Before that it is not known who is in by other nodes.
@@ -172,15 +193,18 @@ private:
         std::optional<MonoTime> ask_at;  ///< Stands in questions_.
         bool owes_full = false;
         bool armed = false;
-        bool asks_others = false;                     ///< It is new, and they have not answered.
-        std::vector<Completion<bool>::Done> waiting;  ///< Those who want to know.
+        std::vector<Completion<WordsRef>::Done> asking;  ///< Wait for the next question.
     };
 
     [[nodiscard]] Result<Kept*> open(const RoomId& room);
     [[nodiscard]] Kept* find(const RoomId& room);
     Detached begin(RoomId room);
+    void set_counted(Kept& kept, std::size_t counted) const;
+    // For those who join, in room_asking.cc
+    [[nodiscard]] bool is_known_to(const Kept& kept, const RoomSight& sees) const;
+    Detached put_question(RoomId room);
     void take_first_words(const RoomId& room, const RoomStatements& words);
-    void end_waiting(const RoomId& room);
+    [[nodiscard]] RoomPicture picture_with(const Kept& kept, const RoomStatements& words) const;
     void close_if_idle(Kept& kept);
     void changed(Kept& kept);
     /// Whether lists give way to counts, or return.

@@ -40,8 +40,51 @@ Task<Result<bool>> RoomDesk::follow(std::vector<UserId> users) {
     co_return true;
 }
 
+Task<Result<bool>> RoomDesk::look_anew(const Replica& replica, Arrival& arrival) {
+    arrival.viewer.sees = {};
+    arrival.epoch = rules_epoch_;
+    arrival.additions = replica->additions();
+    Task<Result<bool>> looking = look_as(replica, arrival.viewer);
+    Result<bool> looked = co_await looking;
+    co_return looked;
+}
+
+Task<Result<bool>> RoomDesk::look_around(const Replica& replica, Arrival& arrival) {
+    if (parts_.nodes.alone() && replica->large()) {
+        co_return true;
+    }
+    Task<Result<bool>> looking = look_anew(replica, arrival);
+    Result<bool> looked = co_await looking;
+    if (!looked || parts_.nodes.alone()) {
+        co_return looked;
+    }
+    RoomId room = replica->room();
+    RoomSight sees{replica->large(), replica->first_of_node(parts_.nodes.self, arrival.viewer)};
+    const std::size_t home = room_of_thread(room);
+    RoomDesk* const peer = peers_[home];
+    Task<std::optional<RoomPicture>> asking = run_there<std::optional<RoomPicture>>(
+        parts_.scheduler, *threads_[home],
+        [peer, room = std::move(room), sees = std::move(sees)]() mutable {
+            return peer->keeper_.hear_others(std::move(room), std::move(sees));
+        });
+    std::optional<RoomPicture> heard = co_await asking;
+    if (!heard) {
+        co_return true;
+    }
+    arrival.counted = heard->counted;
+    load(*replica, *heard);
+    if (replica->viewers().empty()) {
+        replica->told_counted = replica->counted();  // Nobody has been told another number.
+    }
+    Task<Result<bool>> again = look_anew(replica, arrival);
+    looked = co_await again;
+    co_return looked;
+}
+
 Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer) {
-    const std::vector<UserId> users = replica->users();
+    // Of a large room the viewer alone: a look that found the room listed takes no less.
+    const std::vector<UserId> users =
+        replica->large() ? std::vector<UserId>{viewer.user} : replica->users();
     std::vector<UserId> followed = users;
     Result<bool> following = co_await follow(std::move(followed));
     if (!following) {

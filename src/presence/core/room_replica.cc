@@ -194,7 +194,7 @@ void RoomReplica::refresh_meta(Member& member, bool ahead) {
         member.words, {}, [](const Member::Word& word) { return word.joined_at; });
     if (latest != member.words.end() && member.meta != latest->meta) {
         member.meta = latest->meta;
-        member.meta_ahead = true;
+        member.meta_ahead = member.told_count > 0;  // Else nobody holds another.
         member.encoded.clear();
     }
     if (member.meta_ahead && !ahead) {

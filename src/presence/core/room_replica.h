@@ -132,6 +132,9 @@ public:
     [[nodiscard]] bool is_listed_for(const RoomViewer& viewer, std::uint32_t slot) const;
     /// All whom the viewer may see, by user id.
     [[nodiscard]] std::vector<std::uint32_t> list_for(const RoomViewer& viewer);
+    /// Of those whom the viewer may see the one who has been in the room by the node for longest.
+    [[nodiscard]] std::optional<UserId> first_of_node(const NodeId& node,
+                                                      const RoomViewer& viewer) const;
     [[nodiscard]] bool may_have_news(const RoomViewer& viewer) const;
     [[nodiscard]] RoomDelta delta_for(const RoomViewer& viewer) const;
     /// The viewer holds that now.

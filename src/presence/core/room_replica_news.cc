@@ -30,6 +30,31 @@ std::vector<std::uint32_t> RoomReplica::list_for(const RoomViewer& viewer) {
     return listed;
 }
 
+std::optional<UserId> RoomReplica::first_of_node(const NodeId& node,
+                                                 const RoomViewer& viewer) const {
+    const auto part = parts_.find(node);
+    if (part == parts_.end()) {
+        return std::nullopt;
+    }
+    const Member* first = nullptr;
+    WallTime first_at;
+    for (std::uint32_t slot = 0; slot < members_.size(); ++slot) {
+        const auto word = std::ranges::find(members_[slot].words, part->second.index,
+                                            [](const Member::Word& one) { return one.node; });
+        if (word == members_[slot].words.end() || !is_listed_for(viewer, slot)) {
+            continue;
+        }
+        const bool is_earlier =
+            first == nullptr || word->joined_at < first_at ||
+            (word->joined_at == first_at && members_[slot].subject->user < first->subject->user);
+        if (is_earlier) {
+            first = &members_[slot];
+            first_at = word->joined_at;
+        }
+    }
+    return first == nullptr ? std::nullopt : std::optional(first->subject->user);
+}
+
 bool RoomReplica::may_have_news(const RoomViewer& viewer) const {
     return viewer.wants_room || viewer.told_change < change_ || !viewer.turned.empty() ||
            !viewer.repeated.empty();

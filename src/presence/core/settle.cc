@@ -35,6 +35,11 @@ bool is_the_same(const UserRecord& stands, const UserRecord& meant) {
                               });
 }
 
+/// A look that finds an end which is not settled yet shows it under the next version.
+Version above_what_looks_show(Version version, std::uint64_t floor) {
+    return rules::next_version(rules::next_version(version, 0), floor);
+}
+
 Error changed_meanwhile() {
     return {ErrorCode::conflict, "the user is being changed from elsewhere", 1000, 0};
 }
@@ -80,6 +85,11 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
     if (!transition.own_changed && differs(before.presence.own, after.own)) {
         after.own_version = rules::next_version(after.own_version, floor_now());
         transition.own_changed = true;
+    }
+    if (comes_back(before.sessions, draft.sessions)) {
+        after.shown_version = above_what_looks_show(before.presence.shown_version, floor_now());
+        after.own_version = above_what_looks_show(before.presence.own_version, floor_now());
+        transition.shown_changed = transition.own_changed = true;
     }
     if (!user.ahead && draft.sessions == before.sessions && draft.barred == before.barred &&
         after.declared == before.presence.declared && !transition.shown_changed &&
@@ -133,7 +143,8 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
         return next;  // Of whom nobody here knows anything, there is nothing to tell.
     }
     next.plan = plan_announcement(user, *next.record, next.transition);
-    if (user.untold && !next.plan.event) {
+    const bool tells_anyway = user.untold || comes_back(before->sessions, next.record->sessions);
+    if (tells_anyway && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(
             PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
         next.plan.shown_before = next.record->presence.shown;  // Receivers of webhooks know it.
@@ -164,7 +175,9 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
     users_.at(slot).ahead = true;
     users_.at(slot).untold = true;
     ++parts_.counters.kept_here;
-    const PresenceEventRef event = next.plan.event;
+    // What this node has told already is for the others to hear, once the store has it.
+    const bool is_news = next.transition.shown_changed || next.transition.own_changed;
+    const PresenceEventRef event = is_news ? next.plan.event : nullptr;
     finish(slot, cause, next);
     if (event) {
         parts_.bus.publish_here(event);

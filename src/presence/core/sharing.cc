@@ -35,6 +35,16 @@ Ref<UserRecord> above_what_was_lost(const UserRecord& record) {
     return raised;
 }
 
+/// The record as it would be if what the database knows to be declared last stood in it.
+UserRecordRef with_declared(UserRecordRef record, const ProfileRef& profile) {
+    if (!profile || profile->declared.revision <= record->presence.declared.revision) {
+        return record;
+    }
+    auto newer = std::make_shared<UserRecord>(*record);
+    newer->presence.declared = profile->declared;
+    return newer;
+}
+
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 /// @param is_here  Whether this node holds a session: one that has moved on since `mine` was read
@@ -294,14 +304,15 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         ++parts_.counters.store_failures;
         co_return loaded.error();
     }
-    // The database is asked only for those of whom the store has nothing.
+    // The database is asked only for those of whom the store has nothing, and for those who were
+    // changed while it was away: another node may have let them declare something meanwhile.
     std::vector<std::size_t> without;
     std::vector<UserId> asked;
     for (std::size_t i = 0; i < users.size(); ++i) {
         UserRecordRef& record = (*loaded)[i];
         if (record == unreadable_record()) {
             ++parts_.counters.records_unreadable;  // Of that user nothing can be done.
-        } else if (record) {
+        } else if (record && !users_.at(users[i]).ahead) {
             take_record(users[i], std::move(record));
         } else {
             without.push_back(i);
@@ -311,10 +322,16 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     const std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(asked));
     bool all = true;
     for (std::size_t k = 0; k < without.size(); ++k) {
-        if (profiles[k].known) {
+        const User& user = users_.at(users[without[k]]);
+        UserRecordRef& record = (*loaded)[without[k]];
+        all = all && (record || profiles[k].known);
+        if (record) {
+            take_record(users[without[k]], with_declared(std::move(record), profiles[k].profile));
+        } else if (profiles[k].known) {
             take_record(users[without[k]], record_from(profiles[k].profile));
-        } else {
-            all = false;
+        } else if (user.record && (user.ahead || vouches_for_any(user))) {
+            // What stands here is all there is, and the others wait for it.
+            take_record(users[without[k]], record_from(nullptr));
         }
     }
     co_return all;

@@ -83,25 +83,24 @@ SnapshotReader::Records SnapshotReader::without_unreadable(
     return records;
 }
 
-UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record) const {
+UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record,
+                                           const ProfileRef& profile) const {
     if (nodes_.alone() || !record) {
         return record;
     }
     const WallTime now = clock_.wall_now();
-    /// Of those whose node is dead, the ones that the sweep ends, if it has not already.
     const auto is_over = [&](const Session& session) {
-        const std::optional<WallTime> died_at = nodes_.died_at(session.node);
-        if (!died_at) {
-            return false;
-        }
-        const bool swept = session.beats_until || now >= *died_at + config_.death_patience();
-        return swept && now >= *left_by(session, *died_at, config_.heartbeat).grace_until;
+        return is_left_over(session, nodes_, config_, now);
     };
     const bool lapsed = rules::has_lapsed(record->presence.declared, record->sessions, now);
     if (lapsed && on_lapsed_) {
         on_lapsed_(user);
     }
-    if (!lapsed && std::ranges::none_of(record->sessions, is_over)) {
+    // While the store was away a node may have let its user become invisible, say.
+    const bool outdated =
+        profile && profile->declared.revision > record->presence.declared.revision;
+    const DeclaredState& declared = outdated ? profile->declared : record->presence.declared;
+    if (!lapsed && !outdated && std::ranges::none_of(record->sessions, is_over)) {
         return record;
     }
     auto living = make_ref<UserRecord>(*record);
@@ -115,9 +114,8 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
         return over;
     });
     const rules::Merged merged =
-        rules::merge(record->presence.declared, living->sessions, config_.presence.merge, now);
-    living->presence =
-        rules::advance(record->presence, merged, record->presence.declared, {now, 0, sign}).after;
+        rules::merge(declared, living->sessions, config_.presence.merge, now);
+    living->presence = rules::advance(record->presence, merged, declared, {now, 0, sign}).after;
     return living;
 }
 
@@ -152,7 +150,7 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
                          const Subject& subject) const {
     const ProfileAnswer& rules = subject.rules;
-    Seen seen{subject.user, as_it_stands(subject.user, subject.record), {}};
+    Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules.profile), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
@@ -270,7 +268,7 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     }
     crowd.unreachable = std::move(of_users.unreachable);
     for (std::size_t i = 0; i < users.size(); ++i) {
-        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]));
+        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]), profiles[i].profile);
         if (crowd.records[i] && !crowd.unreachable.empty()) {
             crowd.unreachable[i] = false;
         } else if (!crowd.records[i] && !crowd.is_unreachable(i) && profiles[i].profile) {

@@ -198,9 +198,10 @@ private:
     };
     [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
                            const Subject& subject) const;
-    /// A record of which a part is what a dead node said, or is over by now (RULINGS 31): as it
-    /// will be once that is settled.
-    [[nodiscard]] UserRecordRef as_it_stands(const UserId& user, UserRecordRef record) const;
+    /// A record of which a part is what a dead node said, or is over by now (RULINGS 31), or was
+    /// declared otherwise since, as the database knows: as it will be once that is settled.
+    [[nodiscard]] UserRecordRef as_it_stands(const UserId& user, UserRecordRef record,
+                                             const ProfileRef& profile) const;
 };
 
 }  // namespace presence

@@ -207,6 +207,7 @@ Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
             if (answer->from == first_.nodes.self) {
                 continue;
             }
+            facts_of.try_emplace(answer->from);
             for (const RoomFacts& facts : answer->rooms) {
                 facts_of[answer->from] = facts;
                 for (const RoomMember& member : facts.page) {
@@ -234,9 +235,7 @@ Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
                 word->present.push_back(member);
             }
         }
-        if (word->members > 0) {
-            words.push_back(std::move(word));
-        }
+        words.push_back(std::move(word));
     }
     co_return words;
 }

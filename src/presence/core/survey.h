@@ -69,8 +69,8 @@ public:
     /// Rooms with members whose names begin with `prefix`, after `after`.
     [[nodiscard]] Task<Rooms> rooms(std::string prefix, std::optional<RoomId> after,
                                     std::size_t most);
-    /// What each other node has of the room, as a full statement numbered kBeforeAll; none of those
-    /// that have nothing. For RoomKeeper::set_ask_others.
+    /// What each other node has of the room, as a full statement numbered kBeforeAll; without
+    /// members of those that have nothing. For RoomKeeper::set_ask_others.
     [[nodiscard]] Task<Result<RoomStatements>> room_lists(RoomId room);
 
     struct Remembered {

@@ -284,6 +284,34 @@ TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
     EXPECT_EQ(mute.bus->counters().unsent_dropped, 0U);
 }
 
+TEST(RedisBusOfTwoNodes, OfMoreThanCanBeKeptUntilItIsPublishedTheOthersReadAllAnew) {
+    RedisServer server;
+    redis::RedisConfig restricted = server.config();
+    server.command({"ACL", "SETUSER", "mute", "on", ">word", "~*", "&*", "+@all", "-spublish"});
+    restricted.user = "mute";
+    restricted.password = "word";
+    RedisNode mute(restricted, 1);
+    RedisNode other(server.config(), 2);
+    ASSERT_TRUE(other.until([&] { return mute.client->usable() && other.client->usable(); }));
+    other.pass(Millis{300});
+    other.receiver.gaps.clear();
+    for (int i = 0; i <= 10'000; ++i) {
+        mute.bus->endpoint(0).publish_profile_changed(UserId("user" + std::to_string(i)), 3);
+    }
+    const UserId last("user10000");
+    ASSERT_TRUE(mute.until([&] { return mute.bus->counters().unsent_dropped == 1; }));
+    EXPECT_TRUE(other.receiver.gaps.empty());
+    server.command({"ACL", "SETUSER", "mute", "+spublish"});
+    ASSERT_TRUE(other.until(
+        [&] {
+            return std::ranges::any_of(other.receiver.gaps, [&](const PartitionSet& lost) {
+                return lost.holds(last) && lost.size() == 1;
+            });
+        },
+        Millis{5'000}));
+    ASSERT_TRUE(other.until([&] { return other.receiver.profiles.size() == 10'000; }));
+}
+
 TEST(RedisBusOfTwoNodes, AHolderThatDoesNotHearYetIsToldAgain) {
     RedisServer server;
     RedisNode first(server.config(), 1);

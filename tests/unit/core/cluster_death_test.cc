@@ -25,5 +25,74 @@ TEST(ClusterDeath, FO_001_IsSettledAsSoonAsItsTimeIsOverWhateverTheBeatOfTheOthe
     }
 }
 
+/// A dead node's users whom a node was to sweep that sleeps.
+struct Unswept {
+    Cluster cluster{3};
+    Cluster::DeviceRef ann = cluster.connect(cluster.node(1), "ann");
+    Cluster::DeviceRef bob;
+    Told shown;  ///< To Ann, of Bob.
+
+    Unswept() {
+        std::vector<Cluster::DeviceRef> crowd;
+        for (int i = 0; i < 30; ++i) {
+            const std::string name = "user" + std::to_string(i);
+            crowd.push_back(cluster.connect(cluster.node(0), name.c_str()));
+        }
+        cluster.run(5s);
+        cluster.kill(cluster.node(0));
+        cluster.run(7s);
+        cluster.pause(cluster.node(2));
+        cluster.run(3'500ms);
+        for (const Cluster::DeviceRef& one : crowd) {
+            if (!cluster.record(one->user.text.c_str())->sessions.empty()) {
+                bob = one;
+            }
+        }
+        PRESENCE_ASSERT(bob != nullptr);
+        shown = cluster.watch(ann, {name()}).front();
+    }
+    [[nodiscard]] const char* name() const { return bob->user.text.c_str(); }
+    void expect_told_online() {
+        cluster.go_on(cluster.node(2));
+        cluster.run(3s);
+        EXPECT_EQ(cluster.record(name())->sessions.size(), 1U);
+        const std::vector<Told>& told = cluster.connection(ann).told;
+        ASSERT_FALSE(told.empty());
+        EXPECT_EQ(told.back().status, Status::online);
+        EXPECT_GT(told.back().version, shown.version);
+        EXPECT_EQ(cluster.look(cluster.node(1), "ann", name()).status, Status::online);
+    }
+};
+
+TEST(ClusterDeath, WhoComesBackAfterALookHasShownTheEndAndBeforeTheSweepIsToldToBeThere) {
+    Unswept unswept;
+    ASSERT_EQ(unswept.shown.status, Status::offline);
+    unswept.cluster.connect(unswept.cluster.node(1), unswept.name());
+    unswept.expect_told_online();
+}
+
+TEST(ClusterDeath, WhoResumesAfterALookHasShownTheEndAndBeforeTheSweepIsToldToBeThere) {
+    Unswept unswept;
+    ASSERT_EQ(unswept.shown.status, Status::offline);
+    const auto back =
+        unswept.cluster.connect(unswept.cluster.node(1), unswept.name(), unswept.bob);
+    ASSERT_TRUE(back->resumed);
+    unswept.expect_told_online();
+}
+
+TEST(ClusterDeath, WhoCameBackBeforeTheEndIsNotToldOfAgain) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    cluster.connect(cluster.node(0), "bob");
+    cluster.watch(ann, {"bob"});
+    cluster.run(5s);
+    cluster.kill(cluster.node(0));
+    cluster.run(4s);
+    cluster.connect(cluster.node(1), "bob");
+    cluster.run(20s);
+    ASSERT_EQ(cluster.record("bob")->sessions.size(), 1U);
+    EXPECT_TRUE(cluster.connection(ann).told.empty());
+}
+
 }  // namespace
 }  // namespace presence::testing

@@ -49,6 +49,31 @@ TEST(ClusterLoss, AStoreThatLostAllIsToldAllAgainAndNobodyGoesOffline) {
     EXPECT_FALSE(cluster.connection(also).ended);
 }
 
+TEST(ClusterLoss, AStoreThatLostAllIsToldAllAgainAlsoWhileTheDatabaseIsAway) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.watch(bob, {"ann"});
+    cluster.run(70s);  // What was read of the database is old by now.
+    cluster.set_store(false);
+    cluster.profiles.set_unavailable(true);
+    cluster.run(2s);
+    cluster.nodes.lose_all();
+    cluster.set_store(true);
+    Cluster::close_gap(cluster.node(0));
+    Cluster::close_gap(cluster.node(1));
+    cluster.run(30s);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    for (const Told& told : cluster.connection(bob).told) {
+        EXPECT_NE(told.status, offline) << told;
+    }
+    cluster.profiles.set_unavailable(false);
+    cluster.run(10s);
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, Status::busy);
+}
+
 TEST(ClusterLoss, WhoGoesWhileTheStoreIsAwayIsGoneForAllOnceItIsBack) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");

@@ -135,5 +135,37 @@ TEST_F(ClusterStatus, AfterTheStoreLostItsDataOneWhoIsInvisibleIsToldNoMoreOfTha
     EXPECT_EQ(cluster.look(cluster.node(1), "bob", "carl").version, before.version);
 }
 
+TEST_F(ClusterStatus, NobodyIsToldWhenASessionOfOneWhoIsInvisibleEndsWhileTheStoreIsAway) {
+    const auto also = cluster.connect(cluster.node(1), "ann");
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::invisible);
+    cluster.run(35s);  // Node 1 has read of it.
+    cluster.connection(bob).told.clear();
+    cluster.set_store(false);
+    cluster.run(15s);
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{unknown}));
+    cluster.connection(bob).told.clear();
+    cluster.lose(also);
+    cluster.run(15s);
+    EXPECT_THAT(cluster.connection(bob).told, IsEmpty());
+}
+
+TEST_F(ClusterStatus, WhoBecameInvisibleDuringAnOutageIsNotShownByARecordOfBefore) {
+    cluster.set_store(false);
+    cluster.run(2s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::invisible);
+    cluster.run(15s);
+    ASSERT_EQ(cluster.connection(bob).told.back().status, Status::unknown);
+    cluster.pause(cluster.node(0));  // It does not state what it holds.
+    cluster.set_store(true);
+    Cluster::close_gap(cluster.node(1));
+    cluster.run(3s);
+    ASSERT_EQ(cluster.record("ann")->presence.shown.status, Status::online);
+    EXPECT_NE(cluster.look(cluster.node(1), "bob", "ann").status, Status::online);
+    EXPECT_NE(cluster.connection(bob).told.back().status, Status::online);
+    cluster.go_on(cluster.node(0));
+    cluster.run(10s);
+    EXPECT_EQ(cluster.connection(bob).told.back().status, Status::offline);
+}
+
 }  // namespace
 }  // namespace presence::testing

@@ -94,6 +94,7 @@ private:
     void on_healed(std::uint32_t partition) override;
     void send_unsent();
     void send_unsent_soon();
+    void lose_unsent(const UserId& user);
     void send_probe(std::uint32_t partition) override;
     void on_silence(std::uint32_t partition) override;
     void on_servers_changed() override;
@@ -132,6 +133,7 @@ private:
     /// The newest of each user that nobody but this node has heard.
     boost::unordered_flat_map<UserId, PresenceEventRef, IdHash, IdEqual> unsent_events_;
     boost::unordered_flat_map<UserId, std::uint64_t, IdHash, IdEqual> unsent_profiles_;
+    PartitionSet unsent_lost_;  ///< Of which something was given up: others are to read all anew.
     bool unsent_asked_ = false;
     Scheduler::TimerId unsent_timer_{};
     boost::unordered_flat_map<UserId, Interest, IdHash, IdEqual> interests_;

@@ -111,7 +111,10 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
     redis::Message message = redis::decode_message(payload);
     if (const auto* const event = std::get_if<PresenceEventRef>(&message)) {
         distribute(*event);
-    } else if (const auto* const change = std::get_if<ProfileChanged>(&message)) {
+    } else if (const auto* const change = std::get_if<ProfileChanged>(&message);
+               change != nullptr && redis::names_nobody(*change)) {
+        on_healed(static_cast<std::uint32_t>(change->revision));
+    } else if (change != nullptr) {
         for (std::size_t thread = 0; thread < threads.size(); ++thread) {
             deliver_soon(thread, [changed = *change](Outlet& outlet) { outlet.profile(changed); });
         }

@@ -14,14 +14,15 @@ using redis::ProfileChanged;
 namespace {
 /// Everybody is to know of a change of rules within 2 s.
 constexpr Millis kSendAgain{500};
-/// Users of each kind that wait; over it what is new is given up. Some hundred bytes each.
+/// Users of each kind that wait; over it only their partitions are remembered, all of which the
+/// others then read anew. Some hundred bytes each.
 constexpr std::size_t kMostUnsent = 10'000;
 }  // namespace
 
 void RedisBus::Hub::keep_unsent(PresenceEventRef event) {
     const auto found = unsent_events_.find(event->user);
     if (found == unsent_events_.end() && unsent_events_.size() >= kMostUnsent) {
-        ++counters.unsent_dropped;
+        lose_unsent(event->user);
         return;
     }
     if (found == unsent_events_.end()) {
@@ -45,9 +46,15 @@ void RedisBus::Hub::keep_unsent(const ProfileChanged& change) {
     } else if (unsent_profiles_.size() < kMostUnsent) {
         unsent_profiles_.emplace(change.user, change.revision);
     } else {
-        ++counters.unsent_dropped;
+        lose_unsent(change.user);
         return;
     }
+    send_unsent_soon();
+}
+
+void RedisBus::Hub::lose_unsent(const UserId& user) {
+    ++counters.unsent_dropped;
+    unsent_lost_.insert(keys.partition_of(user));
     send_unsent_soon();
 }
 
@@ -65,6 +72,16 @@ void RedisBus::Hub::send_unsent() {
         const ProfileChanged change{user, revision};
         try_send(keys.partition_channel(keys.partition_of(user)), redis::encode(change),
                  [self = shared_from_this(), change] { self->keep_unsent(change); });
+    }
+    const PartitionSet lost = std::exchange(unsent_lost_, PartitionSet(keys.partitions()));
+    for (std::uint32_t partition = 0; partition < keys.partitions(); ++partition) {
+        if (lost.contains(partition)) {
+            try_send(keys.partition_channel(partition), redis::encode(redis::rules_lost(partition)),
+                     [self = shared_from_this(), partition] {
+                         self->unsent_lost_.insert(partition);
+                         self->send_unsent_soon();
+                     });
+        }
     }
     for (auto& [user, event] : std::exchange(unsent_events_, {})) {
         try_send(keys.channel(user), redis::encode(*event),

@@ -44,6 +44,14 @@ struct ProfileChanged {
     UserId user;
     std::uint64_t revision = 0;
 };
+/// In the place of changes that a node could not keep until it could publish them: whoever hears it
+/// is to read all of the partition anew. To a node of a release before it says nothing.
+[[nodiscard]] inline ProfileChanged rules_lost(std::uint32_t partition) {
+    return {UserId{}, partition};
+}
+[[nodiscard]] inline bool names_nobody(const ProfileChanged& change) {
+    return change.user.text.empty();
+}
 /// Says over a partition's channel that the channel works, and which life of the store it is.
 struct Probe {
     std::string incarnation;

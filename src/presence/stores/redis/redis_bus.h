@@ -22,7 +22,7 @@ struct RedisBusCounters {
     std::atomic<std::uint64_t> messages = 0;       ///< That have arrived.
     std::atomic<std::uint64_t> unreadable = 0;     ///< Of another release, or damaged.
     std::atomic<std::uint64_t> not_sent = 0;       ///< Told within the node only, for now.
-    std::atomic<std::uint64_t> unsent_dropped = 0;  ///< Never sent: too many waited.
+    std::atomic<std::uint64_t> unsent_dropped = 0;  ///< Too many waited: read anew instead.
     std::atomic<std::uint64_t> taken_again =
         0;                                      ///< Times that a holder of a session was told anew.
     std::atomic<std::uint64_t> taken_lost = 0;  ///< Given up: it has to find out by itself.
