@@ -32,7 +32,13 @@ Task<Result<bool>> erase_user(Shard& home, UserId user) {
     }
     home.service.forget_events(user);
     Result<bool> ended = co_await home.service.erase(user);
-    co_return ended;
+    if (!ended) {
+        co_return ended.error();
+    }
+    // What the user's own sessions wrote before they were over.
+    Result<bool> rest = co_await home.editor.erase(user, home.clock.wall_now());
+    home.service.forget_events(user);
+    co_return rest;
 }
 
 }  // namespace

@@ -182,6 +182,7 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
                               gateway->tick();
                               api->tick();
                           });
+    worker.loop->add_sockets_end([gateway] { gateway->take_beats(); });
     worker.loop->add_batch_end([gateway] { gateway->flush(); });
 }
 

@@ -55,12 +55,12 @@ bool PresenceService::comes_back(const std::vector<Session>& before,
 }
 
 void PresenceService::session_taken(const SessionTaken& taken) {
+    if (taken.reason == EndReason::erased) {
+        forget_events(taken.user);
+    }
     const SlotId slot = users_.find(taken.user);
     if (!slot) {
         return;
-    }
-    if (taken.reason == EndReason::erased) {
-        forget_events(taken.user);
     }
     const SessionSlots locals = users_.at(slot).sessions;
     for (const SlotId local_id : locals) {

@@ -164,6 +164,12 @@ bool ProfileCache::heard(const UserId& user, std::uint64_t revision) {
     return true;
 }
 
+const DeclaredState* ProfileCache::declared_of(const UserId& user) {
+    const Entry* const found = find(user);
+    const bool known = found != nullptr && found->loaded && !found->stale && found->profile;
+    return known ? &found->profile->declared : nullptr;
+}
+
 std::uint64_t ProfileCache::revision_of(const UserId& user) {
     const Entry* const found = find(user);
     if (found == nullptr) {

@@ -48,6 +48,9 @@ public:
     void invalidate(const UserId& user);
     /// Somebody has seen the rules of `user` at `revision`: an older copy is void. True: it was.
     bool heard(const UserId& user, std::uint64_t revision);
+    /// What the user has declared as it was read last, unless that is void; null: not read, or
+    /// nothing is stored. Until the entry goes.
+    [[nodiscard]] const DeclaredState* declared_of(const UserId& user);
     /// The newest revision of the user's rules that was read or heard of here; 0: of none.
     [[nodiscard]] std::uint64_t revision_of(const UserId& user);
     /// The same for all users of `partitions`: word of their changes may have been missed.

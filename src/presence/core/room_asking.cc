@@ -4,6 +4,7 @@
 #include "presence/core/room_keeper.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace presence {
@@ -36,12 +37,25 @@ Task<std::optional<RoomPicture>> RoomKeeper::hear_others(RoomId room, RoomSight 
 
 Detached RoomKeeper::put_question(RoomId room) {
     std::vector<Completion<WordsRef>::Done> waiting = std::exchange(find(room)->asking, {});
+    std::map<NodeId, std::uint64_t> heard;
+    for (const auto& [node, foreign] : find(room)->others) {
+        heard.emplace(node, foreign.sequence);
+    }
     RoomId asked = room;
     Task<Result<RoomStatements>> asking =
         within(parts_.scheduler, kAskPatience, ask_others_(std::move(asked)), "the other nodes");
     Result<RoomStatements> answer = co_await asking;
     const auto words =
-        std::make_shared<const RoomStatements>(answer ? std::move(*answer) : RoomStatements{});
+        std::make_shared<RoomStatements>(answer ? std::move(*answer) : RoomStatements{});
+    if (const Kept* const kept = find(room)) {
+        // What a node has stated since may be newer than its answer.
+        std::erase_if(*words, [&](const RoomStatementRef& word) {
+            const auto now = kept->others.find(word->node);
+            const auto then = heard.find(word->node);
+            return now != kept->others.end() &&
+                   (then == heard.end() || then->second != now->second.sequence);
+        });
+    }
     take_first_words(room, *words);
     for (Completion<WordsRef>::Done& done : waiting) {
         done(words);

@@ -131,10 +131,31 @@ void RoomDesk::stay_ended(const UserId& user) {
     }
 }
 
+/// No timer for each, as all of a room may leave at once: the oldest go when others come.
+void RoomDesk::note_left(const SessionId& session, const RoomId& room) {
+    const MonoTime now = parts_.clock.now();
+    while (!left_order_.empty() &&
+           (left_order_.size() >= kMostLeft || now - left_order_.front().second >= kLateWord)) {
+        const auto& [key, at] = left_order_.front();
+        const auto found = left_early_.find(key);
+        if (found != left_early_.end() && found->second.noted == at) {
+            left_early_.erase(found);
+        }
+        left_order_.pop_front();
+    }
+    left_early_[{session, room}] = {now, parts_.clock.wall_now()};
+    left_order_.push_back({{session, room}, now});
+}
+
+bool RoomDesk::has_left(const SessionId& session, const RoomStay& stay) const {
+    const auto left = left_early_.find({session, stay.room});
+    return left != left_early_.end() && parts_.clock.now() - left->second.noted < kLateWord &&
+           stay.joined_at <= left->second.at;
+}
+
 void RoomDesk::leave_now(const UserId& user, const RoomId& room, const SessionId& session) {
-    if (!parts_.nodes.alone() && left_early_.emplace(session, room).second) {
-        parts_.scheduler.after(kLateWord,
-                               [this, key = std::pair(session, room)] { left_early_.erase(key); });
+    if (!parts_.nodes.alone()) {
+        note_left(session, room);
     }
     if (stays_.remove(user, room, session)) {
         report(user, room);
@@ -163,8 +184,7 @@ void RoomDesk::on_session_moved(const UserId& user, const SessionId& session, No
 void RoomDesk::take_over(const SessionStays& said) {
     moved_.erase(said.session);
     for (const RoomStay& stay : said.stays) {
-        if (!left_early_.contains({said.session, stay.room}) &&
-            !stays_.contains(said.user, stay.room, said.session)) {
+        if (!has_left(said.session, stay) && !stays_.contains(said.user, stay.room, said.session)) {
             (void)stays_.add(said.user, stay.room,
                              {said.session, stay.meta, stay.joined_at + kGoesOn});
         }

@@ -23,7 +23,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -228,6 +230,8 @@ private:
     /// Tells the room's keeper how the user stands to it now.
     void report(const UserId& user, const RoomId& room);
     void report_all(const UserId& user);
+    void note_left(const SessionId& session, const RoomId& room);
+    [[nodiscard]] bool has_left(const SessionId& session, const RoomStay& stay) const;
     void leave_now(const UserId& user, const RoomId& room, const SessionId& session);
     void stay_ended(const UserId& user);
     Detached settle_in(UserId user);
@@ -319,7 +323,15 @@ private:
     /// Sessions that others took over, until they are no longer in their rooms by this node.
     std::set<SessionId> moved_;
     /// Rooms that a session left lately: its last node may not have said yet that it was in them.
-    std::set<std::pair<SessionId, RoomId>> left_early_;
+    /// At most kMostLeft: a session whose leaving is forgotten may come back into the room by a
+    /// late word, and leaves it with its end.
+    struct Left {
+        MonoTime noted;
+        WallTime at;
+    };
+    static constexpr std::size_t kMostLeft = 10'000;
+    std::map<std::pair<SessionId, RoomId>, Left> left_early_;
+    std::deque<std::pair<std::pair<SessionId, RoomId>, MonoTime>> left_order_;
     std::vector<Replica> doubted_;       ///< To be looked at again; each once.
     std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.
     bool looking_ = false;               ///< A round of it is filed.

@@ -87,9 +87,14 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
         transition.own_changed = true;
     }
     if (comes_back(before.sessions, draft.sessions)) {
-        after.shown_version = above_what_looks_show(before.presence.shown_version, floor_now());
+        // No look has shown the end of one who was not shown to be there: so nothing tells of the
+        // return of one who is invisible.
+        if (before.presence.shown.status != Status::offline) {
+            after.shown_version = above_what_looks_show(before.presence.shown_version, floor_now());
+            transition.shown_changed = true;
+        }
         after.own_version = above_what_looks_show(before.presence.own_version, floor_now());
-        transition.shown_changed = transition.own_changed = true;
+        transition.own_changed = true;
     }
     if (!user.ahead && draft.sessions == before.sessions && draft.barred == before.barred &&
         after.declared == before.presence.declared && !transition.shown_changed &&
@@ -121,6 +126,12 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
                 before->presence.doubtful,
                 false,
                 false};
+    const DeclaredState* const saved = parts_.profiles.declared_of(user.id);
+    if (saved != nullptr && saved->revision > draft.declared.revision) {
+        // While the store was away another node may have let its user become invisible, say, and
+        // not have stated it yet.
+        draft.declared = *saved;
+    }
     change(draft);
     refused = draft.refused;
     if (refused) {
@@ -146,7 +157,9 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
     const bool tells_anyway = user.untold || comes_back(before->sessions, next.record->sessions);
     if (tells_anyway && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(
-            PresenceEvent{user.id, next.record->presence, next.record->rules_revision});
+            PresenceEvent{user.id, next.record->presence, next.record->rules_revision,
+                          user.untold || next.transition.shown_changed,
+                          user.untold || next.transition.own_changed});
         next.plan.shown_before = next.record->presence.shown;  // Receivers of webhooks know it.
     }
     tell_what_others_hold_back(user, next);
@@ -169,24 +182,6 @@ void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
     }
     after_commit(user, cause, next);
     file_user(slot);
-}
-
-void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
-    users_.at(slot).ahead = true;
-    users_.at(slot).untold = true;
-    ++parts_.counters.kept_here;
-    // What this node has told already is for the others to hear, once the store has it.
-    const bool is_news = next.transition.shown_changed || next.transition.own_changed;
-    const PresenceEventRef event = is_news ? next.plan.event : nullptr;
-    finish(slot, cause, next);
-    if (event) {
-        parts_.bus.publish_here(event);
-    }
-}
-
-void PresenceService::note_stored(User& user) {
-    user.ahead = user.untold = false;
-    user.guessed = user.guessed && !parts_.nodes.knows_all();
 }
 
 void PresenceService::count_settle(SlotId slot, Cause cause) {

@@ -40,7 +40,7 @@ UserRecordRef with_declared(UserRecordRef record, const ProfileRef& profile) {
     if (!profile || profile->declared.revision <= record->presence.declared.revision) {
         return record;
     }
-    auto newer = std::make_shared<UserRecord>(*record);
+    auto newer = make_ref<UserRecord>(*record);
     newer->presence.declared = profile->declared;
     return newer;
 }
@@ -110,6 +110,27 @@ Task<Result<bool>> PresenceService::ensure_record(SlotId slot) {
     }
     take_record(slot, std::move(*record));
     co_return true;
+}
+
+void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
+    users_.at(slot).ahead = true;
+    users_.at(slot).untold = true;
+    ++parts_.counters.kept_here;
+    // What this node has told already is for the others to hear, once the store has it.
+    const bool tells_what_was_held =
+        next.before->untold_until != WallTime{} && next.record->untold_until == WallTime{};
+    const bool is_news =
+        next.transition.shown_changed || next.transition.own_changed || tells_what_was_held;
+    const PresenceEventRef event = is_news ? next.plan.event : nullptr;
+    finish(slot, cause, next);
+    if (event) {
+        parts_.bus.publish_here(event);
+    }
+}
+
+void PresenceService::note_stored(User& user) {
+    user.ahead = user.untold = false;
+    user.guessed = user.guessed && !parts_.nodes.knows_all();
 }
 
 /// What was read last, or else what the database knows, has to do until the store is back.

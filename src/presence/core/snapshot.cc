@@ -22,7 +22,6 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
         std::vector<UserId> asked = users;
         Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
         if (loaded) {
-            note_versions(users, *loaded);
             co_return without_unreadable(std::move(*loaded));
         }
         if (!held_here_) {
@@ -36,15 +35,6 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
     std::vector<UserRecordRef> held = co_await asking;
     const std::size_t count = held.size();
     co_return Records{std::move(held), std::vector<bool>(count, true)};
-}
-
-void SnapshotReader::note_versions(const std::vector<UserId>& users,
-                                   const std::vector<UserRecordRef>& records) {
-    for (std::size_t i = 0; i < users.size(); ++i) {
-        if (records[i] && records[i] != unreadable_record()) {
-            note_versions(users[i], records[i]->presence);
-        }
-    }
 }
 
 std::vector<ToldVersions> SnapshotReader::known_here(const std::vector<UserId>& users) const {
@@ -148,7 +138,11 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
 }
 
 Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
-                         const Subject& subject) const {
+                         const Subject& subject) {
+    // What a user or a back end sees of somebody hidden may show in nothing that others are told.
+    if (viewer != nullptr && !(subject.user == *viewer) && subject.record && !subject.unreachable) {
+        note_versions(subject.user, subject.record->presence);
+    }
     const ProfileAnswer& rules = subject.rules;
     Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules.profile), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);

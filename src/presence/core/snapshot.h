@@ -168,7 +168,6 @@ private:
     };
     [[nodiscard]] Records without_unreadable(std::vector<UserRecordRef> loaded) const;
     [[nodiscard]] Task<Result<Records>> records_of(std::vector<UserId> users);
-    void note_versions(const std::vector<UserId>& users, const std::vector<UserRecordRef>& records);
     /// Of all `users`, whoever may be seen, where of some nobody can tell. Empty: all can be told.
     [[nodiscard]] Task<std::vector<ToldVersions>> known_of(const Records& records,
                                                            std::vector<UserId> users);
@@ -197,7 +196,7 @@ private:
         ToldVersions known;
     };
     [[nodiscard]] Seen see(const UserId* viewer, const ProfileAnswer* of_viewer,
-                           const Subject& subject) const;
+                           const Subject& subject);
     /// A record of which a part is what a dead node said, or is over by now (RULINGS 31), or was
     /// declared otherwise since, as the database knows: as it will be once that is settled.
     [[nodiscard]] UserRecordRef as_it_stands(const UserId& user, UserRecordRef record,

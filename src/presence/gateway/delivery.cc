@@ -278,6 +278,7 @@ void Gateway::on_profile_changed(const UserId& user, std::uint64_t revision) {
     parts_.shard.cache.invalidate(user);
     if (revision == kErased) {
         parts_.shard.past.forget(user);
+        parts_.shard.service.forget_events(user);
     }
     std::vector<std::uint32_t> viewing;
     const std::vector<SlotId> connections = parts_.shard.service.connections_of(user);

@@ -90,6 +90,8 @@ public:
     /// A sound upgrade of /v1/connect, its origin checked.
     void on_upgrade(net::ConnectionId id, net::HttpRequest& request);
     void on_sign_of_life(net::UserTag tag, net::LifeKind kind);
+    /// Notes the signs of life that have come. After the sockets were read, before anything else.
+    void take_beats();
     bool on_message(net::ConnectionId id, net::UserTag tag, std::string_view text);
     void on_drained(net::UserTag tag);
     void on_closed(net::UserTag tag, const net::CloseInfo& info);
@@ -148,7 +150,6 @@ public:
     void set_store_health(StoreHealth store);
 
 private:
-    void take_beats();
     void look_while_deaf();
     enum class TimerKind : std::uint8_t { hello, token, slow, drain };
     struct Timer {

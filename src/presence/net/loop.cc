@@ -105,6 +105,9 @@ struct Loop::State {
             }
         }
         in_sockets = false;
+        for (auto& end : sockets_ends) {
+            end();
+        }
         return static_cast<std::size_t>(std::max(ready, 0));
     }
 
@@ -234,6 +237,7 @@ struct Loop::State {
     std::size_t socket_count = 0;
     bool in_sockets = false;
 
+    std::vector<UniqueFunction<void()>> sockets_ends;
     std::vector<UniqueFunction<void()>> batch_ends;
     bool in_batch = false;
     bool wanted_batch_end = false;
@@ -283,6 +287,10 @@ void Loop::set_tick(Millis every, UniqueFunction<void(const Tick&)> tick) {
     state_->tick_every = every;
     state_->tick_due = state_->clock.now() + every;
     state_->plan_tick();
+}
+
+void Loop::add_sockets_end(UniqueFunction<void()> work) {
+    state_->sockets_ends.push_back(std::move(work));
 }
 
 void Loop::add_batch_end(UniqueFunction<void()> work) {

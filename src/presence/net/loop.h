@@ -58,6 +58,10 @@ public:
     /// Replaces the one set before.
     void set_tick(Millis every, UniqueFunction<void(const Tick&)> tick);
 
+    /// Calls `work` after every batch of socket events, before posted work. Called in the order
+    /// added.
+    void add_sockets_end(UniqueFunction<void()> work);
+
     /// Calls `work` at the end of every batch of socket events, posts or timers, before waiting
     /// again: what was collected meanwhile goes out here. Called in the order added.
     void add_batch_end(UniqueFunction<void()> work);

@@ -115,7 +115,7 @@ RC_GTEST_PROP(ClientMessage, UsersComeThroughInOrderEachOnce, ()) {
     RC_ASSERT(parsed.message.has_value());
     std::vector<std::string> read;
     for (const UserId& user : std::get<Get>(*parsed.message).users) {
-        read.push_back(user.text);
+        read.emplace_back(user.text);
     }
     RC_ASSERT(read == expected);
 }

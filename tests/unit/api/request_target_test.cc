@@ -67,7 +67,7 @@ TEST(QueryUsers, AreSplitAtRawCommasAndDecodedAfterwards) {
     ASSERT_TRUE(users.has_value());
     std::vector<std::string> names;
     for (const UserId& user : *users) {
-        names.push_back(user.text);
+        names.emplace_back(user.text);
     }
     EXPECT_EQ(names, (std::vector<std::string>{"a", "b,c", "d e", "."}));
 }

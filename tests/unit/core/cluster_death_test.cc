@@ -32,11 +32,14 @@ struct Unswept {
     Cluster::DeviceRef bob;
     Told shown;  ///< To Ann, of Bob.
 
-    Unswept() {
+    explicit Unswept(bool invisible = false) {
         std::vector<Cluster::DeviceRef> crowd;
         for (int i = 0; i < 30; ++i) {
             const std::string name = "user" + std::to_string(i);
             crowd.push_back(cluster.connect(cluster.node(0), name.c_str()));
+            if (invisible) {
+                cluster.declare(cluster.node(0), name.c_str(), DeclaredStatus::invisible);
+            }
         }
         cluster.run(5s);
         cluster.kill(cluster.node(0));
@@ -44,30 +47,30 @@ struct Unswept {
         cluster.pause(cluster.node(2));
         cluster.run(3'500ms);
         for (const Cluster::DeviceRef& one : crowd) {
-            if (!cluster.record(one->user.text.c_str())->sessions.empty()) {
+            if (!cluster.record(std::string(one->user.text).c_str())->sessions.empty()) {
                 bob = one;
             }
         }
         PRESENCE_ASSERT(bob != nullptr);
-        shown = cluster.watch(ann, {name()}).front();
+        shown = cluster.watch(ann, {name().c_str()}).front();
     }
-    [[nodiscard]] const char* name() const { return bob->user.text.c_str(); }
+    [[nodiscard]] std::string name() const { return std::string(bob->user.text); }
     void expect_told_online() {
         cluster.go_on(cluster.node(2));
         cluster.run(3s);
-        EXPECT_EQ(cluster.record(name())->sessions.size(), 1U);
+        EXPECT_EQ(cluster.record(name().c_str())->sessions.size(), 1U);
         const std::vector<Told>& told = cluster.connection(ann).told;
         ASSERT_FALSE(told.empty());
         EXPECT_EQ(told.back().status, Status::online);
         EXPECT_GT(told.back().version, shown.version);
-        EXPECT_EQ(cluster.look(cluster.node(1), "ann", name()).status, Status::online);
+        EXPECT_EQ(cluster.look(cluster.node(1), "ann", name().c_str()).status, Status::online);
     }
 };
 
 TEST(ClusterDeath, WhoComesBackAfterALookHasShownTheEndAndBeforeTheSweepIsToldToBeThere) {
     Unswept unswept;
     ASSERT_EQ(unswept.shown.status, Status::offline);
-    unswept.cluster.connect(unswept.cluster.node(1), unswept.name());
+    unswept.cluster.connect(unswept.cluster.node(1), unswept.name().c_str());
     unswept.expect_told_online();
 }
 
@@ -75,9 +78,23 @@ TEST(ClusterDeath, WhoResumesAfterALookHasShownTheEndAndBeforeTheSweepIsToldToBe
     Unswept unswept;
     ASSERT_EQ(unswept.shown.status, Status::offline);
     const auto back =
-        unswept.cluster.connect(unswept.cluster.node(1), unswept.name(), unswept.bob);
+        unswept.cluster.connect(unswept.cluster.node(1), unswept.name().c_str(), unswept.bob);
     ASSERT_TRUE(back->resumed);
     unswept.expect_told_online();
+}
+
+TEST(ClusterDeath, OfOneWhoIsInvisibleTheReturnIsToldToNobody) {
+    Unswept unswept(true);
+    Cluster& cluster = unswept.cluster;
+    ASSERT_EQ(unswept.shown.status, Status::offline);
+    cluster.connect(cluster.node(1), unswept.name().c_str());
+    cluster.go_on(cluster.node(2));
+    cluster.run(3s);
+    ASSERT_EQ(cluster.record(unswept.name().c_str())->sessions.size(), 1U);
+    EXPECT_TRUE(cluster.connection(unswept.ann).told.empty());
+    const auto seen = cluster.look(cluster.node(1), "ann", unswept.name().c_str());
+    EXPECT_EQ(seen.status, Status::offline);
+    EXPECT_EQ(seen.version, unswept.shown.version);
 }
 
 TEST(ClusterDeath, WhoCameBackBeforeTheEndIsNotToldOfAgain) {
