@@ -116,7 +116,7 @@ TYPED_TEST_P(LastSeenSpoolContract, FO_069_FO_071_IdsComeBackByteForByte) {
     const std::vector<LastSeenRow> found = this->oldest(1000);
     ASSERT_EQ(found.size(), made.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
-        EXPECT_TRUE(same_row(found[i], made[i])) << made[i].user.text;
+        EXPECT_TRUE(same_row(found[i], made[i])) << made[i].user.text.view();
     }
 }
 

@@ -323,9 +323,9 @@ TYPED_TEST_P(ProfileStoreContract, FO_069_FO_071_IdsAreComparedByteForByte) {
     this->adapter_.reopen();
     const auto loaded = this->adapter_.run(this->store(1).load(ids));
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        ASSERT_NE(loaded->at(i), nullptr) << ids[i].text;
+        ASSERT_NE(loaded->at(i), nullptr) << ids[i].text.view();
         EXPECT_EQ(loaded->at(i)->last_seen, this->at(static_cast<std::int64_t>(i) + 1));
-        EXPECT_EQ(loaded->at(i)->contacts, UserSet({ids[i]})) << ids[i].text;
+        EXPECT_EQ(loaded->at(i)->contacts, UserSet({ids[i]})) << ids[i].text.view();
     }
     EXPECT_EQ(this->loaded(this->bob_).blocks, all);
     // Erasing one of them touches no other.

@@ -191,7 +191,7 @@ TYPED_TEST_P(SessionStoreContract, FO_069_FO_071_IdsAreComparedByteForByte) {
     for (const UserId& id : ids) {
         ++commit;
         ASSERT_EQ(this->commit(id, 0, this->record(commit)).value(), CommitOutcome::committed)
-            << id.text;
+            << id.text.view();
     }
     const auto records = this->adapter_.run(this->adapter_.store(1).load(ids));
     ASSERT_EQ(records->size(), ids.size());

@@ -45,7 +45,7 @@ protected:
                     return done && *done == CommitOutcome::committed;
                 },
                 Millis{20'000}))
-                << user.text;
+                << user.text.view();
         }
     }
     bool all_told(RedisNode& node, const std::vector<UserId>& users) {

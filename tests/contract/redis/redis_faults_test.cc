@@ -23,7 +23,7 @@ TEST(RedisFaults, FO_069_FO_071_WhatIsStoredTwiceUnderANastyIdStaysApart) {
     const std::vector<UserId> ids = nasty_ids();
     ASSERT_TRUE(node.subscribe(ids));
     for (const UserId& id : ids) {
-        ASSERT_EQ(node.commit(id, 1).value(), CommitOutcome::committed) << id.text;
+        ASSERT_EQ(node.commit(id, 1).value(), CommitOutcome::committed) << id.text.view();
     }
     ASSERT_TRUE(node.until([&] { return node.receiver.told.size() == ids.size(); }));
     for (const auto& [user, times] : node.receiver.told) {

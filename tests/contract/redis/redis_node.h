@@ -26,7 +26,7 @@ public:
             ++told[std::string(event->user.text)];
         }
         void on_profile_changed(const UserId& user, std::uint64_t) override {
-            profiles.push_back(user.text);
+            profiles.emplace_back(user.text);
         }
         void on_signal(const SignalRef&) override { ++signals; }
         void on_session_taken(const SessionTaken& one) override { taken.push_back(one); }

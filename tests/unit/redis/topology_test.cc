@@ -51,8 +51,8 @@ TEST(RedisKeys, AllOfAPartitionIsInOneSlotWhateverTheId) {
     const Keys keys("pd", 64);
     for (const UserId& user : nasty_ids()) {
         const std::uint32_t partition = keys.partition_of(user);
-        EXPECT_EQ(slot_of(keys.record(user)), keys.slot(partition)) << user.text;
-        EXPECT_EQ(slot_of(keys.channel(user)), keys.slot(partition)) << user.text;
+        EXPECT_EQ(slot_of(keys.record(user)), keys.slot(partition)) << user.text.view();
+        EXPECT_EQ(slot_of(keys.channel(user)), keys.slot(partition)) << user.text.view();
         EXPECT_EQ(keys.user_of_channel(keys.channel(user)), user);
         EXPECT_EQ(slot_of(keys.partition_channel(partition)), keys.slot(partition));
         EXPECT_EQ(slot_of(keys.incarnation(partition)), keys.slot(partition));
