@@ -89,6 +89,7 @@ describe('what is sent', () => {
     const people = await Promise.all(Object.keys(ways).map(async (way) => [way, await attach(server, fresh(way))]));
     for (const [, one] of people) await hook.types(one.user, 2);
     for (const [way, one] of people) await one.ask({ type: 'join', room: `room ${way}` }, 'room');
+    for (const [, one] of people) await hook.types(one.user, 3);  // What waits of one who is erased is not sent.
     for (const [way, one] of people) await ways[way](one);
     await delay(6500);
     for (const [way, one] of people) {
