@@ -8,8 +8,8 @@ import math
 import re
 import sys
 
-WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 70, 170, 30, 50
+WIDTH, HEIGHT = 800, 420
+LEFT, RIGHT, TOP, BOTTOM = 70, 210, 30, 50
 SERIES = [  # metric, name, colour
     ("cpu_per_heartbeat", "heartbeat", "#1b7f5c"),
     ("cpu_per_look", "look at one user", "#2f6fb0"),
