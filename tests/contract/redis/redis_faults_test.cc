@@ -250,14 +250,26 @@ TEST(RedisBusOfTwoNodes, SignalsAndTakenSessionsGoToTheNodesThatHoldThem) {
     EXPECT_TRUE(third.receiver.taken.empty());
 }
 
-TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
+/// Two nodes, of which one may not publish until it is let.
+struct MutedPublisher {
     RedisServer server;
-    redis::RedisConfig restricted = server.config();
-    server.command({"ACL", "SETUSER", "mute", "on", ">word", "~*", "&*", "+@all", "-spublish"});
-    restricted.user = "mute";
-    restricted.password = "word";
-    RedisNode mute(restricted, 1);
-    RedisNode other(server.config(), 2);
+    RedisNode mute{restricted(), 1};
+    RedisNode other{server.config(), 2};
+
+    redis::RedisConfig restricted() {
+        server.command({"ACL", "SETUSER", "mute", "on", ">word", "~*", "&*", "+@all", "-spublish"});
+        redis::RedisConfig config = server.config();
+        config.user = "mute";
+        config.password = "word";
+        return config;
+    }
+    void unmute() { server.command({"ACL", "SETUSER", "mute", "+spublish"}); }
+};
+
+TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
+    MutedPublisher nodes;
+    RedisNode& mute = nodes.mute;
+    RedisNode& other = nodes.other;
     const UserId ann("ann");
     ASSERT_TRUE(other.until([&] { return mute.client->usable() && other.client->usable(); }));
     ASSERT_TRUE(other.subscribe({ann}));
@@ -274,7 +286,7 @@ TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
     ASSERT_TRUE(mute.until([&] { return mute.bus->counters().not_sent >= 3; }));
     EXPECT_EQ(mute.receiver.profiles, std::vector<std::string>{"ann"});
     EXPECT_TRUE(other.receiver.profiles.empty());
-    server.command({"ACL", "SETUSER", "mute", "+spublish"});
+    nodes.unmute();
     ASSERT_TRUE(other.until(
         [&] { return !other.receiver.profiles.empty() && !other.receiver.told.empty(); },
         Millis{2'000}));
@@ -285,13 +297,9 @@ TEST(RedisBusOfTwoNodes, WhatCouldNotBePublishedIsPublishedWhenItCan) {
 }
 
 TEST(RedisBusOfTwoNodes, OfMoreThanCanBeKeptUntilItIsPublishedTheOthersReadAllAnew) {
-    RedisServer server;
-    redis::RedisConfig restricted = server.config();
-    server.command({"ACL", "SETUSER", "mute", "on", ">word", "~*", "&*", "+@all", "-spublish"});
-    restricted.user = "mute";
-    restricted.password = "word";
-    RedisNode mute(restricted, 1);
-    RedisNode other(server.config(), 2);
+    MutedPublisher nodes;
+    RedisNode& mute = nodes.mute;
+    RedisNode& other = nodes.other;
     ASSERT_TRUE(other.until([&] { return mute.client->usable() && other.client->usable(); }));
     other.pass(Millis{300});
     other.receiver.gaps.clear();
@@ -301,7 +309,7 @@ TEST(RedisBusOfTwoNodes, OfMoreThanCanBeKeptUntilItIsPublishedTheOthersReadAllAn
     const UserId last("user10000");
     ASSERT_TRUE(mute.until([&] { return mute.bus->counters().unsent_dropped == 1; }));
     EXPECT_TRUE(other.receiver.gaps.empty());
-    server.command({"ACL", "SETUSER", "mute", "+spublish"});
+    nodes.unmute();
     ASSERT_TRUE(other.until(
         [&] {
             return std::ranges::any_of(other.receiver.gaps, [&](const PartitionSet& lost) {
