@@ -35,16 +35,6 @@ Ref<UserRecord> above_what_was_lost(const UserRecord& record) {
     return raised;
 }
 
-/// The record as it would be if what the database knows to be declared last stood in it.
-UserRecordRef with_declared(UserRecordRef record, const ProfileRef& profile) {
-    if (!profile || profile->declared.revision <= record->presence.declared.revision) {
-        return record;
-    }
-    auto newer = make_ref<UserRecord>(*record);
-    newer->presence.declared = profile->declared;
-    return newer;
-}
-
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 /// @param is_here  Whether this node holds a session: one that has moved on since `mine` was read
@@ -326,7 +316,8 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         co_return loaded.error();
     }
     // The database is asked only for those of whom the store has nothing, and for those who were
-    // changed while it was away: another node may have let them declare something meanwhile.
+    // changed while it was away: another node may have let them declare something meanwhile, which
+    // prepare takes once it is read.
     std::vector<std::size_t> without;
     std::vector<UserId> asked;
     for (std::size_t i = 0; i < users.size(); ++i) {
@@ -347,7 +338,7 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         UserRecordRef& record = (*loaded)[without[k]];
         all = all && (record || profiles[k].known);
         if (record) {
-            take_record(users[without[k]], with_declared(std::move(record), profiles[k].profile));
+            take_record(users[without[k]], std::move(record));
         } else if (profiles[k].known) {
             take_record(users[without[k]], record_from(profiles[k].profile));
         } else if (user.record && (user.ahead || vouches_for_any(user))) {
