@@ -73,13 +73,7 @@ void RoomKeeper::take_first_words(const RoomId& room, const RoomStatements& word
             continue;  // It has said so itself meanwhile.
         }
         Foreign& foreign = kept->others[word->node];
-        foreign.sequence = word->sequence;
-        foreign.listed = word->listed;
-        foreign.members = word->members;
-        foreign.counted = word->counted;
-        for (const RoomMember& member : word->present) {
-            foreign.list.insert_or_assign(member.user, member);
-        }
+        foreign.take(*word);
         foreign.doubted = true;  // Until its statement comes, which was asked for.
         ask_soon(*kept, kAskAgain);
     }

@@ -235,16 +235,7 @@ void RoomKeeper::on_room(const RoomStatementRef& statement) {
         foreign = {};
         note_answer(*kept);
     }
-    foreign.sequence = statement->sequence;
-    foreign.listed = statement->listed;
-    foreign.members = statement->members;
-    foreign.counted = statement->counted;
-    for (const RoomMember& member : statement->present) {
-        foreign.list.insert_or_assign(member.user, member);
-    }
-    for (const UserId& user : statement->gone) {
-        foreign.list.erase(user);
-    }
+    foreign.take(*statement);
     tell_gone_elsewhere(*kept, *statement, waits);
     weigh(*kept);
 }

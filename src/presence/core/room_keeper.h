@@ -169,6 +169,19 @@ private:
         std::size_t members = 0;
         std::size_t counted = 0;
         Members list;
+
+        void take(const RoomStatement& statement) {
+            sequence = statement.sequence;
+            listed = statement.listed;
+            members = statement.members;
+            counted = statement.counted;
+            for (const RoomMember& member : statement.present) {
+                list.insert_or_assign(member.user, member);
+            }
+            for (const UserId& user : statement.gone) {
+                list.erase(user);
+            }
+        }
     };
 
     struct Kept {
