@@ -13,99 +13,97 @@ namespace {
 
 constexpr Millis kWindow{1000};
 
-/// What stands now, as it would be told of the public face.
-ToldFace shown_now(const Presence& presence, MonoTime now) {
-    ToldFace told;
-    told.face = presence.shown;
-    told.doubtful = presence.doubts(presence.shown);
-    told.quiet_from = now + kWindow;
-    return told;
+/// Whether watchers of the public face are told the same of both.
+bool show_the_same(const Presence& a, const Presence& b) {
+    return a.shown == b.shown && a.doubts(a.shown) == b.doubts(b.shown);
 }
 
-/// Likewise of the own one, which the declaration is part of.
-ToldFace own_now(const Presence& presence, MonoTime now) {
-    ToldFace told;
-    told.face = presence.own;
-    told.doubtful = presence.doubts(presence.own);
-    told.declared = presence.declared;
-    told.declared.revision = 0;  // Nobody is told it.
-    told.session_declared = presence.session_declared;
-    told.session_declared_until = presence.session_declared_until;
-    told.quiet_from = now + kWindow;
-    return told;
-}
-
-bool tell_the_same(const ToldFace& a, const ToldFace& b) {
-    return a.known && a.face == b.face && a.doubtful == b.doubtful && a.declared == b.declared &&
+/// Likewise the user's own devices, which are told what is declared too, but not its revision.
+bool own_the_same(const Presence& a, const Presence& b) {
+    DeclaredState declared = a.declared;
+    declared.revision = b.declared.revision;
+    return a.own == b.own && a.doubts(a.own) == b.doubts(b.own) && declared == b.declared &&
            a.session_declared == b.session_declared &&
            a.session_declared_until == b.session_declared_until;
 }
 
+using SameFace = bool (*)(const Presence& a, const Presence& b);
+
+bool tells_the_same(const ToldFace& told, const Presence& standing, SameFace same) {
+    return told.known && same(told.record->presence, standing);
+}
+
+/// Begins a window.
+void tell(ToldFace& told, const UserRecordRef& standing, MonoTime now) {
+    told = {standing, now + kWindow, false, true};
+}
+
 /// At the end of a window. True: what stands now is told, and a new window begins.
-bool end_window(ToldFace& told, ToldFace standing, std::uint64_t& swallowed) {
+bool end_window(ToldFace& told, const UserRecordRef& standing, MonoTime now, SameFace same) {
     told.pending = false;
-    if (tell_the_same(told, standing)) {
-        ++swallowed;
+    if (tells_the_same(told, standing->presence, same)) {
         return false;
     }
-    told = std::move(standing);
+    tell(told, standing, now);
     return true;
 }
 
 }  // namespace
 
 PresenceService::Announcement PresenceService::plan_announcement(
-    const User& user, UserRecord& record, const rules::Transition& transition) const {
+    const User& user, const Ref<UserRecord>& record, const rules::Transition& transition) const {
     if (!transition.shown_changed && !transition.own_changed) {
         return {};
     }
     const MonoTime now = parts_.clock.now();
     auto window =
         user.flap ? std::make_unique<FlapWindow>(*user.flap) : std::make_unique<FlapWindow>();
-    const Presence& presence = record.presence;
     const Face shown_before =
-        window->shown.pending ? window->shown.face : user.record->presence.shown;
-    const auto decide = [&](bool changed, ToldFace& told, ToldFace standing) {
+        window->shown.pending ? window->shown.record->presence.shown : user.record->presence.shown;
+    const auto decide = [&](bool changed, ToldFace& told, SameFace same) {
         if (!changed) {
             return false;
         }
         if (now >= told.quiet_from) {
-            if (told.pending && tell_the_same(told, standing)) {
+            if (told.pending && tells_the_same(told, record->presence, same)) {
                 told.pending = false;  // Taken back after the window, before it was looked at.
                 return false;
             }
-            told = std::move(standing);
+            tell(told, record, now);
             return true;
         }
         told.pending = true;
-        record.untold_until = parts_.clock.wall_now() + (told.quiet_from - now);
+        record->untold_until = parts_.clock.wall_now() + (told.quiet_from - now);
         return false;
     };
-    const bool tells_shown =
-        decide(transition.shown_changed, window->shown, shown_now(presence, now));
-    const bool tells_own = decide(transition.own_changed, window->own, own_now(presence, now));
+    const bool tells_shown = decide(transition.shown_changed, window->shown, show_the_same);
+    const bool tells_own = decide(transition.own_changed, window->own, own_the_same);
     PresenceEventRef event;
     if (tells_shown || tells_own) {
-        event = std::make_shared<const PresenceEvent>(
-            PresenceEvent{user.id, presence, record.rules_revision, tells_shown, tells_own});
+        event = std::make_shared<const PresenceEvent>(PresenceEvent{
+            user.id, record->presence, record->rules_revision, tells_shown, tells_own});
     }
     return {std::move(event), std::move(window), shown_before};
 }
 
 void PresenceService::announce_pending(User& user, MonoTime now) {
-    const Presence& presence = user.record->presence;
     ToldFace& shown = user.flap->shown;
     ToldFace& own = user.flap->own;
-    std::uint64_t& swallowed = parts_.counters.swallowed;
-    const Face shown_before = shown.face;
-    const bool tells_shown = shown.pending && now >= shown.quiet_from &&
-                             end_window(shown, shown_now(presence, now), swallowed);
-    const bool tells_own =
-        own.pending && now >= own.quiet_from && end_window(own, own_now(presence, now), swallowed);
+    const Face shown_before = shown.record ? shown.record->presence.shown : Face{};
+    const auto end = [&](ToldFace& told, SameFace same) {
+        if (!told.pending || now < told.quiet_from) {
+            return false;
+        }
+        const bool tells = end_window(told, user.record, now, same);
+        parts_.counters.swallowed += tells ? 0U : 1U;
+        return tells;
+    };
+    const bool tells_shown = end(shown, show_the_same);
+    const bool tells_own = end(own, own_the_same);
     if (tells_shown || tells_own) {
         ++parts_.counters.announced;
-        const auto event = std::make_shared<const PresenceEvent>(
-            PresenceEvent{user.id, presence, user.record->rules_revision, tells_shown, tells_own});
+        const auto event = std::make_shared<const PresenceEvent>(PresenceEvent{
+            user.id, user.record->presence, user.record->rules_revision, tells_shown, tells_own});
         if (parts_.nodes.vouches(now)) {
             parts_.bus.publish(event);
         } else {
@@ -138,21 +136,18 @@ void PresenceService::tell_what_others_hold_back(const User& user, Prepared& nex
 }
 
 void PresenceService::note_told_elsewhere(User& user, const UserRecord& before,
-                                          const UserRecord& stored) {
+                                          const UserRecordRef& stored) {
     // Another node may hold something back, and then it is not known what was told last.
-    const bool known = stored.untold_until <= parts_.clock.wall_now();
-    const auto note = [known](ToldFace& told, ToldFace standing) {
-        standing.quiet_from = told.quiet_from;
-        standing.pending = told.pending;
-        standing.known = known;
-        told = std::move(standing);
+    const bool known = stored->untold_until <= parts_.clock.wall_now();
+    const auto note = [&](ToldFace& told) {
+        told.record = stored;
+        told.known = known;
     };
-    const MonoTime now = parts_.clock.now();
-    if (stored.presence.shown_version > before.presence.shown_version) {
-        note(user.flap->shown, shown_now(stored.presence, now));
+    if (stored->presence.shown_version > before.presence.shown_version) {
+        note(user.flap->shown);
     }
-    if (stored.presence.own_version > before.presence.own_version) {
-        note(user.flap->own, own_now(stored.presence, now));
+    if (stored->presence.own_version > before.presence.own_version) {
+        note(user.flap->own);
     }
 }
 

@@ -291,13 +291,13 @@ private:
         std::unique_ptr<FlapWindow> window;  ///< Takes the place of the user's once committed.
         Face shown_before;                   ///< The public face that was told before `event`.
     };
-    [[nodiscard]] Announcement plan_announcement(const User& user, UserRecord& record,
+    [[nodiscard]] Announcement plan_announcement(const User& user, const Ref<UserRecord>& record,
                                                  const rules::Transition& transition) const;
     void announce_pending(User& user, MonoTime now);
     /// Tells with this commit what another node may have died before telling.
     void tell_what_others_hold_back(const User& user, Prepared& next) const;
     /// What was told last may have been told by another node.
-    void note_told_elsewhere(User& user, const UserRecord& before, const UserRecord& stored);
+    void note_told_elsewhere(User& user, const UserRecord& before, const UserRecordRef& stored);
     /// What was announced of the public face, told to receivers of webhooks.
     void tell_webhooks(const PresenceEvent& event, const Face& before);
 

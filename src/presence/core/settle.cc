@@ -153,7 +153,7 @@ std::optional<PresenceService::Prepared> PresenceService::prepare(SlotId slot, C
     if (is_guess(user, next.record->sessions) && after.own.status == Status::offline) {
         return next;  // Of whom nobody here knows anything, there is nothing to tell.
     }
-    next.plan = plan_announcement(user, *next.record, next.transition);
+    next.plan = plan_announcement(user, next.record, next.transition);
     const bool tells_anyway = user.untold || comes_back(before->sessions, next.record->sessions);
     if (tells_anyway && !next.plan.event) {
         next.plan.event = std::make_shared<const PresenceEvent>(

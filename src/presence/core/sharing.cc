@@ -192,7 +192,7 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     user.losses = parts_.nodes.losses;
     user.guessed = user.guessed && !parts_.nodes.knows_all();
     if (user.flap && before) {
-        note_told_elsewhere(user, *before, *stored);
+        note_told_elsewhere(user, *before, stored);
     }
     if (user.ahead && before) {
         const auto is_here = [&](const SessionId& id) {

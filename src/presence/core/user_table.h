@@ -49,14 +49,10 @@ struct LocalSession {
 
 /// What was told last of one face, while the anti-flap window is open (DESIGN rule 13).
 struct ToldFace {
-    Face face;
-    DeclaredState declared;  ///< Of the own face.
-    DeclaredStatus session_declared = DeclaredStatus::automatic;
-    MaybeTime session_declared_until;
-    bool doubtful = false;
-    MonoTime quiet_from;  ///< Until then further changes are merged.
-    bool pending = false;
-    bool known = true;  ///< False: another node may have told something else since.
+    UserRecordRef record;  ///< As it was told; null: nothing was told in this window.
+    MonoTime quiet_from;   ///< Until then further changes are merged.
+    bool pending = false;  ///< Only with a `record`.
+    bool known = true;     ///< False: another node may have told something else since.
 };
 
 struct FlapWindow {
