@@ -1,7 +1,7 @@
 #pragma once
 
 #include "presence/base/assert.h"
-#include "presence/core/chunks.h"
+#include "presence/base/chunks.h"
 
 #include <cstddef>
 #include <cstdint>

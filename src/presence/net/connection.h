@@ -1,6 +1,7 @@
 #pragma once
 
 #include "presence/base/assert.h"
+#include "presence/base/chunks.h"
 #include "presence/net/frame.h"
 #include "presence/net/http_parser.h"
 #include "presence/net/server.h"
@@ -107,12 +108,12 @@ struct Slot {
 };
 static_assert(sizeof(Slot) <= 32);
 
-/// Slots at fixed places, in chunks.
+/// Slots at fixed places.
 class SlotPool {
 public:
     [[nodiscard]] Slot* find(ConnectionId id) noexcept {
         const auto index = static_cast<std::uint32_t>(id.value);
-        if (index >= size_) {
+        if (index >= slots_.size()) {
             return nullptr;
         }
         Slot& slot = at(index);
@@ -122,22 +123,18 @@ public:
     /// Has the memory of that slot brought near.
     void prefetch(ConnectionId id) noexcept {
         const auto index = static_cast<std::uint32_t>(id.value);
-        if (index < size_) {
+        if (index < slots_.size()) {
             __builtin_prefetch(&at(index));
         }
     }
 
-    [[nodiscard]] Slot& at(std::uint32_t index) noexcept {
-        return chunks_[index / kChunk][index % kChunk];
-    }
+    [[nodiscard]] Slot& at(std::uint32_t index) noexcept { return slots_[index]; }
 
     /// A free slot, its generation already its own.
     ConnectionId take() {
         if (free_.empty()) {
-            if (size_ % kChunk == 0) {
-                chunks_.push_back(std::make_unique<Slot[]>(kChunk));
-            }
-            free_.push_back(size_++);
+            free_.push_back(slots_.size());
+            slots_.emplace_back();
         }
         const std::uint32_t index = free_.back();
         free_.pop_back();
@@ -153,13 +150,11 @@ public:
         free_.push_back(index);
     }
 
-    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return slots_.size(); }
 
 private:
-    static constexpr std::uint32_t kChunk = 1024;
-    std::vector<std::unique_ptr<Slot[]>> chunks_;
+    Chunks<Slot> slots_;
     std::vector<std::uint32_t> free_;
-    std::uint32_t size_ = 0;
 };
 
 /// What moves from one server to another.
