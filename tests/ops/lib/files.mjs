@@ -8,7 +8,7 @@ import { root } from '../../integration/lib/server.mjs';
 export { root };
 export const text = (name) => readFileSync(path.join(root, name), 'utf8');
 export const json = (name) => JSON.parse(text(name));
-export const yaml = (name) => parse(text(name));
+export const yaml = (name, options) => parse(text(name), options);
 
 /** All documents of a file; one that is not well formed throws. */
 export const yamls = (name) => parseAllDocuments(text(name)).map((document) => {
