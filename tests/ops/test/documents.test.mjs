@@ -1,32 +1,49 @@
 // The documentation: its commands are run, its links lead somewhere, and what it names exists.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { binary } from '../../integration/lib/server.mjs';
-import { Reader, blocksOf, fits } from '../lib/documents.mjs';
-import { has, root, succeed, text } from '../lib/files.mjs';
+import { Reader, blocksOf, fits, unmarkedIn } from '../lib/documents.mjs';
+import { root, succeed, text } from '../lib/files.mjs';
 
 const pages = readdirSync(path.join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
 const others = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'examples/README.md', 'sdk/client/README.md', 'sdk/react/README.md',
                 'sdk/server/README.md', 'sdk/python/README.md', 'tests/ops/README.md', 'tests/integration/README.md', 'tests/browser/README.md'];
-const needs = { 'docs/scaling.md': ['nginx', 'redis-server', 'prometheus'] };
+/** Read one after the other by newcomer.test.mjs. */
+const walked = new Set(['README.md', 'docs/first-five-minutes.md', 'docs/scaling.md']);
 
-for (const name of pages.filter((one) => blocksOf(text(one)).length > 0)) {
-  const missing = (needs[name] ?? []).filter((program) => !has(program, '-v'));
-  test(`${name}: its commands do what it says`, { skip: missing.length > 0 }, async () => {
+for (const name of [...pages, ...others].filter((one) => blocksOf(text(one)).length > 0 && !walked.has(one))) {
+  test(`${name}: its commands do what it says`, async () => {
     const reader = await Reader.open(name);
-    try {
-      let printed = '';
-      for (const { kind, body, line } of blocksOf(reader.page)) {
-        if (kind === 'serve') await reader.serve(body);
-        else if (kind === 'background') reader.background(body);
-        else if (kind === 'run') printed = await reader.run(body).catch((error) => { throw new Error(`line ${line}: ${error.message}`); });
-        else assert.ok(fits(printed, reader.adapted(body)), `${name}:${line} says\n${body}but it printed\n${printed}`);
-      }
-    } finally { await reader.close(); }
+    try { await reader.walk(name); } finally { await reader.close(); }
   });
 }
+
+test('each block of commands is run, or says why it is not', () => {
+  for (const name of [...pages, ...others, 'SECURITY.md']) assert.deepEqual(unmarkedIn(text(name)), [], name);
+  assert.equal(unmarkedIn('Then:\n\n```sh\nrm x\n```\n').length, 1);
+  assert.equal(unmarkedIn('<!-- run -->\n```sh\nrm x\n```\n\n```\n./dev run\n```\n').length, 1);
+  assert.equal(unmarkedIn('<!-- elsewhere: it needs a moon -->\n```sh\nrm x\n```\n').length, 0);
+});
+
+test('each configuration on a page is sound', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-toml-'));
+  try {
+    writeFileSync(path.join(folder, 'secret'), 'x');
+    let found = 0;
+    for (const name of [...pages, ...others]) {
+      for (const [, body] of text(name).matchAll(/```toml\n([^]*?)```/g)) {
+        found += 1;
+        writeFileSync(path.join(folder, 'presenced.toml'), body.replace(/file:[^"]+/g, `file:${folder}/secret`));
+        const more = /^\[auth\]/m.test(body) ? [] : ['--set', 'auth.secret=x'];
+        succeed(binary, ['check', '--config', path.join(folder, 'presenced.toml'), ...more]);
+      }
+    }
+    assert.ok(found >= 2, `only ${found}`);
+  } finally { rmSync(folder, { recursive: true, force: true }); }
+});
 
 test('a page says what is not printed, and it is seen', () => {
   assert.ok(fits('{"a":1,"b":2}{"c":3}', '{"a":…}\n{"c":3}\n'));
