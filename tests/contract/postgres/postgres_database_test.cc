@@ -336,6 +336,26 @@ TEST_F(PostgresOutage, FO_091_WhileItIsAwayCallsFailFastAndAfterwardsAllIsWell) 
     EXPECT_EQ(loaded->at(2)->last_seen, kNow + Millis{3});
 }
 
+TEST_F(PostgresOutage, AServerThatGoesAndComesIsNoticedThoughNobodyCalls) {
+    postgres::DatabaseConfig config = quick(url_);
+    config.look_every = Millis{50};
+    PostgresLife idle(std::move(config));
+    const auto soon = [&](bool connected) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (idle.database().connected() != connected && std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+        return idle.database().connected() == connected;
+    };
+    ASSERT_TRUE(soon(true));
+    const std::uint64_t calls = idle.database().counters().calls;
+    server_.stop();
+    EXPECT_TRUE(soon(false));
+    server_.start();
+    EXPECT_TRUE(soon(true));
+    EXPECT_EQ(idle.database().counters().calls, calls) << "it is nobody's call";
+}
+
 TEST_F(PostgresOutage, AServerThatComesUpAfterUsIsFound) {
     server_.stop();
     PostgresLife early(quick(url_));

@@ -130,9 +130,11 @@ void Database::work(std::size_t index) {
             continue;
         }
         Jobs jobs = take_jobs();
-        if (jobs.empty()) {
-            continue;  // Another worker was quicker.
+        if (jobs.empty()) {  // Another worker was quicker, or there was nothing to do for long.
+            look_after(worker);
+            continue;
         }
+        worker.look_at = clock_.now() + config_.look_every;
         if (!run(*worker.connection, jobs) && put_back(jobs)) {
             continue;
         }
@@ -141,6 +143,19 @@ void Database::work(std::size_t index) {
         }
     }
     if (worker.connection) {
+        disconnect(worker);
+    }
+}
+
+void Database::look_after(Worker& worker) {
+    const MonoTime now = clock_.now();
+    if (now < worker.look_at) {
+        return;
+    }
+    worker.look_at = now + config_.look_every;
+    static_cast<void>(worker.connection->run("SELECT 1"));
+    if (const std::optional<Error> failure = worker.connection->take_failure()) {
+        note(*failure);
         disconnect(worker);
     }
 }
@@ -165,8 +180,11 @@ bool Database::wait_for_work(std::size_t index) {
         if (may_connect && now >= worker.retry_at) {
             return true;
         }
-        if (may_connect) {
-            changed_.wait_for(lock, worker.retry_at - now);
+        if (worker.connection && now >= worker.look_at) {
+            return true;
+        }
+        if (may_connect || worker.connection) {
+            changed_.wait_for(lock, (may_connect ? worker.retry_at : worker.look_at) - now);
         } else {
             changed_.wait(lock);
         }
@@ -197,6 +215,7 @@ void Database::connect(Worker& worker) {
         {
             const std::lock_guard lock(mutex_);
             worker.connection = std::move(*opened);
+            worker.look_at = clock_.now() + config_.look_every;
             away_ = false;
             ++connected_;
         }

@@ -38,6 +38,9 @@ struct DatabaseConfig {
     /// Waits between attempts to connect grow from the first to the second of these.
     Millis retry_first{100};
     Millis retry_most{2'000};
+    /// A connection that had nothing to do for that long is asked whether the server is still
+    /// there.
+    Millis look_every{5'000};
 };
 
 /// How the transaction of a call ends.
@@ -106,6 +109,7 @@ private:
 
     struct Worker {
         std::unique_ptr<Connection> connection;
+        MonoTime look_at;  ///< Idle until then, it is looked after.
         MonoTime retry_at;
         int failed_attempts = 0;
         SystemRandom random;
@@ -116,7 +120,11 @@ private:
 
     // All below runs on the workers.
     void work(std::size_t index);
-    /// Waits for something to do. False: there is nothing and there never will be.
+    /// Asks the server for nothing, so that one that has gone is known to be before anybody needs
+    /// it.
+    void look_after(Worker& worker);
+    /// Waits for something to do, or to look after. False: there is nothing and there never will
+    /// be.
     [[nodiscard]] bool wait_for_work(std::size_t index);
     void connect(Worker& worker);
     [[nodiscard]] Result<std::unique_ptr<Connection>> open_connection();
