@@ -226,8 +226,6 @@ Task<std::string> Node::State::metrics(Scheduler& home) {
     MetricPage page;
     page.gauge("presenced_build_info", "1, with the release as a label.", 1,
                {{"version", facts.version}});
-    page.gauge("presenced_ready", "1 while the node takes new clients, else 0.",
-               facts.ready && !facts.draining ? 1 : 0);
     Task<ThreadCounts> counting = sum_of_threads(home);
     ThreadCounts sum = co_await counting;
     ClusterFacts cluster_facts;
@@ -240,6 +238,8 @@ Task<std::string> Node::State::metrics(Scheduler& home) {
     Task<CoreCounters> reading = run_there<CoreCounters>(home, *workers[0]->loop, read_journal);
     const CoreCounters of_journal = co_await reading;
     add_counters(sum.core, of_journal);
+    const bool ready = facts.ready && !facts.draining && cluster_facts.health != StoreHealth::down;
+    page.gauge("presenced_ready", "1 while the node takes new clients, else 0.", ready ? 1 : 0);
     page.gauge("presenced_nodes", "Nodes with a lease, this one included.",
                as_number(cluster_facts.nodes));
     for (const StoreHealth health : {StoreHealth::ok, StoreHealth::degraded, StoreHealth::down}) {

@@ -9,7 +9,7 @@ import { afterEach, test } from 'node:test';
 import { attach, endClients, fresh, watcher } from '../lib/client.mjs';
 import { startRedis } from '../lib/redis.mjs';
 import { assertError, call } from '../lib/rest.mjs';
-import { root, startServer, until } from '../lib/server.mjs';
+import { delay, root, startServer, until } from '../lib/server.mjs';
 import { endStreams, openStream } from '../lib/stream.mjs';
 import { withServer } from '../lib/suite.mjs';
 
@@ -85,6 +85,27 @@ test('a silent death and a grace are told apart by their cause', async () => {
     assert.equal(await counted('presenced_silent_deaths_total'), 0);
     await until(async () => await counted('presenced_transitions_total{cause="silence"}') === 1, 'the silent death', 8000);
     assert.equal(await counted('presenced_silent_deaths_total'), 1);
+  } finally { await server.dispose(); }
+});
+
+test('causes that explain tells are the labels under which they were counted', async () => {
+  const server = await startServer();
+  try {
+    const counted = async () => new Map([...(await samples(server))].filter(([name]) => name.startsWith('presenced_transitions_total{'))
+      .map(([name, value]) => [/cause="(\w+)"/.exec(name)[1], value]).filter(([, value]) => value > 0));
+    const user = fresh();
+    const client = await attach(server, user);
+    await client.ask({ type: 'status', status: 'busy' });
+    await delay(1200);  // Else two within a second are told as one.
+    client.send({ type: 'bye' });
+    await client.closed;
+    const explain = async () => (await call(server, 'GET', `/v1/users/${user}/explain?viewer=x&at=${Date.now()}`)).json.past.transitions;
+    const told = new Map();
+    for (const { cause } of await until(async () => { const all = await explain(); return all.length === 3 && all; }, 'three transitions')) {
+      told.set(cause, (told.get(cause) ?? 0) + 1);
+    }
+    assert.deepEqual([...told].sort(), [...await counted()].sort());
+    assert.deepEqual([...told.keys()].sort(), ['connect', 'goodbye', 'status']);
   } finally { await server.dispose(); }
 });
 
