@@ -1,15 +1,11 @@
 // deploy/prometheus and deploy/grafana, held against what a real node says and loaded by a real Prometheus.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { stringify } from 'yaml';
 import { hasPostgres, Postgres } from '../../integration/lib/postgres.mjs';
-import { freePort, startRedis } from '../../integration/lib/redis.mjs';
+import { startRedis } from '../../integration/lib/redis.mjs';
 import { startServer, until } from '../../integration/lib/server.mjs';
-import { has, json, root, succeed, text, yaml } from '../lib/files.mjs';
+import { json, succeed, text, yaml } from '../lib/files.mjs';
+import { Prometheus, hasPrometheus } from '../lib/prometheus.mjs';
 
 const rules = yaml('deploy/prometheus/alerts.yml').groups.flatMap((group) => group.rules);
 const dashboard = json('deploy/grafana/presenced.json');
@@ -98,39 +94,20 @@ test('each panel of the dashboard has its query, its place and its unit', () => 
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
 });
 
-test('a real Prometheus takes rules and queries, and sees a node die', { skip: !has('prometheus') }, async () => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-prometheus-'));
-  const port = await freePort();
-  const config = yaml('deploy/prometheus/prometheus.yml');
-  config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
-  config.rule_files = [path.join(root, 'deploy/prometheus/alerts.yml')];
-  config.scrape_configs[0].static_configs[0].targets = [node.address];
-  writeFileSync(path.join(folder, 'prometheus.yml'), stringify(config));
-  const child = spawn('prometheus', [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`,
-                                     `--web.listen-address=127.0.0.1:${port}`], { stdio: 'ignore' });
-  const ended = new Promise((resolve) => { child.on('exit', resolve); });
-  const ask = async (what) => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/${what}`).catch(() => undefined);
-    return answer?.ok ? answer.json() : undefined;  // Not while it starts.
-  };
-  const query = (expression) => ask(`query?query=${encodeURIComponent(expression)}`);
+test('a real Prometheus takes rules and queries, and sees a node die', { skip: !hasPrometheus }, async () => {
+  const prometheus = await Prometheus.start([node.address]);
   try {
-    await until(async () => (await query('presenced_ready'))?.data?.result.length === 1, 'a scrape', 30_000);
     for (const [title, expression] of queries) {
-      const answer = await query(expression.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'));
+      const answer = await prometheus.query(expression.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'));
       assert.equal(answer.status, 'success', `${title}: ${JSON.stringify(answer)}`);
     }
-    const loaded = (await ask('rules')).data.groups.flatMap((group) => group.rules);
+    const loaded = (await prometheus.ask('rules')).data.groups.flatMap((group) => group.rules);
     assert.deepEqual(loaded.map(({ name }) => name).sort(), rules.map(({ alert }) => alert).sort());
     assert.deepEqual(loaded.filter(({ health }) => health === 'err'), []);
     // What was looked at before the first scrape found no node: it goes with the next evaluation.
-    await until(async () => (await ask('alerts')).data.alerts.length === 0, 'no alert while the node is well', 10_000);
+    await until(async () => (await prometheus.ask('alerts')).data.alerts.length === 0, 'no alert while the node is well', 10_000);
     await node.kill();
-    await until(async () => (await ask('alerts')).data.alerts.some(({ labels }) => labels.alertname === 'PresencedNodeDown'),
+    await until(async () => (await prometheus.ask('alerts')).data.alerts.some(({ labels }) => labels.alertname === 'PresencedNodeDown'),
                 'the alert of a node that is down', 15_000);
-  } finally {
-    child.kill('SIGKILL');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
+  } finally { await prometheus.dispose(); }
 });
