@@ -1,6 +1,6 @@
 // A real Redis Cluster of a test's own: three masters with a replica each, on loopback.
 import { spawnSync } from 'node:child_process';
-import { startRedis } from './redis.mjs';
+import { freePort, startRedis } from './redis.mjs';
 import { until } from './server.mjs';
 
 export const slotCount = 16_384;
@@ -20,11 +20,15 @@ export function slotOf(key) {
 }
 
 export class RedisCluster {
-  static async start() {
+  /** `tls`, a file of the certificate and one of its key: all but these tests speak to it over TLS, its servers among themselves too. */
+  static async start({ tls } = {}) {
     const cluster = new RedisCluster();
-    cluster.servers = await Promise.all(Array.from({ length: 6 }, () => startRedis(
-      ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', '--cluster-replica-validity-factor', '0'])));
-    const made = spawnSync('redis-cli', ['--cluster', 'create', ...cluster.servers.map((one) => `127.0.0.1:${one.port}`),
+    cluster.tls = tls;
+    const secured = async () => (tls ? ['--tls-port', await freePort(), '--tls-cert-file', tls.certificate, '--tls-key-file', tls.key,
+                                        '--tls-ca-cert-file', tls.certificate, '--tls-auth-clients', 'no', '--tls-cluster', 'yes', '--tls-replication', 'yes'] : []);
+    cluster.servers = await Promise.all(Array.from({ length: 6 }, async () => startRedis(
+      ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', '--cluster-replica-validity-factor', '0', ...await secured()])));
+    const made = spawnSync('redis-cli', [...tls ? ['--tls', '--cacert', tls.certificate] : [], '--cluster', 'create', ...cluster.addresses,
                                          '--cluster-replicas', '1', '--cluster-yes']);
     if (made.status !== 0) throw new Error(`redis-cli: ${made.stdout}${made.stderr}`);
     await cluster.whole();
@@ -32,7 +36,10 @@ export class RedisCluster {
     return cluster;
   }
 
-  get url() { return `redis-cluster://${this.servers.map((one) => `127.0.0.1:${one.port}`).join(',')}`; }
+  /** Where nodes reach its servers. */
+  get addresses() { return this.servers.map((one) => `127.0.0.1:${this.tls ? one.options[one.options.indexOf('--tls-port') + 1] : one.port}`); }
+
+  get url() { return `${this.tls ? 'rediss' : 'redis'}-cluster://${this.addresses.join(',')}${this.tls ? `?ca=${this.tls.certificate}` : ''}`; }
 
   get running() { return this.servers.filter((one) => one.running); }
 

@@ -40,6 +40,11 @@ describe('three nodes on a Redis Cluster', () => {
     const watchers = await Promise.all(servers.map((server) => watcher(server, users)));
     return { people, users, watchers };
   };
+  /** Records that the nodes have found older in the store than what they held. */
+  const recordsLost = async () => (await Promise.all(servers.map(async (server) => {
+    const page = await (await fetch(`${server.httpUrl}/metrics`)).text();
+    return Number(/^presenced_records_lost_total (\d+)/m.exec(page)[1]);
+  }))).reduce((sum, one) => sum + one, 0);
   /** The slots in which anything is. */
   const usedSlots = async () => [...new Set((await Promise.all((await cluster.masters()).map((one) => one.command('KEYS', 'pd{*'))))
     .flat().map((key) => slotOf(Buffer.from(key, 'latin1'))))];
@@ -82,6 +87,50 @@ describe('three nodes on a Redis Cluster', () => {
     assert.deepEqual(shownOffline(watchers, users), []);
     assert.deepEqual(people.filter((one) => one.ended).map((one) => one.ended), []);
     assert.equal(changers.refused, 0, 'status changes that were refused');
+  });
+
+  test('FO-088 the replica that is promoted lacks the last writes: who came stays, who went is gone, nobody else is shown offline', async () => {
+    const { people, users, watchers } = await crowd(90);
+    const [victim] = await cluster.masters();
+    const [heir] = await cluster.replicasOf(victim);
+    heir.signal('SIGSTOP');
+    await victim.command('CLIENT', 'KILL', 'TYPE', 'replica');  // From now on it hears nothing more.
+    const [changed, gone] = [people.slice(0, 70), people.slice(70)];
+    await Promise.all(changed.map((one, i) => one.ask({ type: 'status', scope: 'session', status: i % 2 ? 'busy' : 'dnd' })));
+    await Promise.all(gone.map((one) => one.bye()));
+    const newcomers = await Promise.all(Array.from({ length: 40 }, (_, i) => attach(servers[i % 3], fresh('new'))));
+    await Promise.all(watchers.map((w) => w.watch(newcomers.map((one) => one.user))));
+    const wanted = new Map([...changed.map((one, i) => [one.user, i % 2 ? 'busy' : 'dnd']), ...gone.map((one) => [one.user, 'offline']),
+                            ...newcomers.map((one) => [one.user, 'online'])]);
+    await allAgree(servers, watchers, wanted);
+    const found = await recordsLost();
+    await victim.stop();
+    heir.signal('SIGCONT');
+    await until(async () => (await cluster.masters()).includes(heir), 'the promotion', 15_000);
+    await delay(1000);
+    await allAgree(servers, watchers, wanted);
+    await delay(3000);
+    await allAgree(servers, watchers, wanted, 1000);
+    assert.ok(await recordsLost() > found, 'nothing was lost');
+    const stayed = users.filter((user) => wanted.get(user) !== 'offline');
+    assert.deepEqual(shownOffline(watchers, [...stayed, ...newcomers.map((one) => one.user)]), []);
+    for (const w of watchers) assert.deepEqual(w.breaches, []);
+    assert.deepEqual([...changed, ...newcomers].filter((one) => one.ended), []);
+  });
+
+  test('one master after the other loses all that it has: nobody is shown offline, all agree within 10 s', async () => {
+    const { people, users, watchers } = await crowd(60);
+    for (const master of await cluster.masters()) {
+      const changers = new Changers(people);
+      changers.begin();
+      await delay(1000);
+      await master.command('FLUSHALL');
+      await delay(500);
+      await allAgree(servers, watchers, await changers.end());
+      assert.deepEqual(shownOffline(watchers, users), []);
+      assert.equal(changers.refused, 0, 'status changes that were refused');
+      await delay(2000);  // For the next loss to be another one.
+    }
   });
 
   test('FO-085 slots move there and back while users connect and change', async () => {

@@ -85,6 +85,19 @@ describe('TLS to the store', () => {
 
   test('serves as without', () => serves(nodes, `rediss://127.0.0.1:${tlsPort}?ca=${folder}/server.pem`));
 
+  test('serves as without on a cluster, whose servers speak TLS among themselves too', async () => {
+    const cluster = await RedisCluster.start({ tls: { certificate: `${folder}/server.pem`, key: `${folder}/server.key` } });
+    try {
+      for (const one of cluster.servers) await one.command('ACL', 'SETUSER', 'presenced', 'on', '>secret', ...rights);
+      await serves(nodes, cluster.url.replace('://', '://presenced:secret@'));
+      const clear = await Promise.all(cluster.servers.map((one) => one.command('CLIENT', 'LIST')));
+      const listening = new Set(cluster.servers.map((one) => `127.0.0.1:${one.port}`));
+      assert.deepEqual(clear.join('').split('\n').filter((line) => /name=presenced/.test(line) && listening.has(/ laddr=(\S+)/.exec(line)[1])), [], 'connections in the clear');
+    } finally {
+      await cluster.dispose();
+    }
+  });
+
   test('a server that an authority nobody knows vouches for is not spoken to', async () => {
     const before = (await redis.commandCalls()).get('client|setname') ?? 0;
     const node = await nodes.start({ set: { 'store.url': `rediss://127.0.0.1:${tlsPort}?ca=${folder}/other.pem` } });
