@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { attach, endClients, fresh, watcher } from '../lib/client.mjs';
 import { startRedis } from '../lib/redis.mjs';
 import { readPresence } from '../lib/rest.mjs';
-import { grace, run, startServer, ttl, until } from '../lib/server.mjs';
+import { delay, grace, run, startServer, ttl, until } from '../lib/server.mjs';
 
 let redis;
 let a;
@@ -12,8 +12,8 @@ let b;
 
 before(async () => {
   redis = await startRedis();
-  [a, b] = await Promise.all([startServer({ set: { 'store.url': redis.url } }),
-                              startServer({ set: { 'store.url': redis.url } })]);
+  const set = { 'store.url': redis.url, threads: '2', 'truth.canaries': 'false' };
+  [a, b] = await Promise.all([startServer({ set }), startServer({ set })]);
 });
 afterEach(() => endClients());
 after(async () => {
@@ -56,6 +56,33 @@ describe('two nodes on one Redis', () => {
     const w = await watcher(b, [user]);
     assert.equal(w.state.get(user).status, 'busy');
     assert.deepEqual(w.state.get(user).customStatus, { text: 'écrit', emoji: '🙂' });
+  });
+
+  test('rule 22: a change crosses once to a node and is encoded once a thread there, however many watch; the first asks for it, after the last it goes', async () => {
+    const user = fresh('seen');
+    const one = await attach(a, user);
+    const channels = async () => (await redis.command('PUBSUB', 'SHARDCHANNELS', `*c${user}`));
+    const listeners = async () => (await redis.command('PUBSUB', 'SHARDNUMSUB', ...await channels())).filter((each) => typeof each === 'number');
+    const count = async (name) => {
+      const page = await (await fetch(`${b.httpUrl}/metrics`)).text();
+      return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(page)[1]);
+    };
+    assert.deepEqual(await channels(), [], 'a node listens to its own users');
+    const watchers = [];
+    for (let i = 0; i < 40; i += 10) watchers.push(...await Promise.all(Array.from({ length: 10 }, () => watcher(b, [user]))));
+    assert.deepEqual(await listeners(), [1]);
+    const encoded = await count('presenced_presences_encoded_total');
+    await one.ask({ type: 'status', status: 'busy' });
+    for (const w of watchers) await w.sees(user, 'busy');
+    const grown = await count('presenced_presences_encoded_total') - encoded;
+    assert.ok(grown >= 1 && grown <= 2, `encoded ${grown} times for 40 on two threads`);
+    for (const w of watchers.slice(1)) await w.bye();
+    await delay(6000);
+    assert.deepEqual(await listeners(), [1], 'one still watches');
+    await watchers[0].bye();
+    await delay(2000);
+    assert.deepEqual(await listeners(), [1], 'it lingers, as people come back to a screen');
+    await until(async () => (await channels()).length === 0, 'the end of the subscription', 8000);
   });
 
   test('three hundred users on one node, all watched on the other, end equal', async () => {
