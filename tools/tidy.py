@@ -22,6 +22,10 @@ CLOCK_FILE = "src/presence/base/clock.cc"
 CLOCK_READ = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock)::now\b"
                         r"|\bclock_gettime\s*\(|\bgettimeofday\s*\(|[^\w.>:]time\s*\(\s*(nullptr|NULL|0)\s*\)")
 
+# What is to be guessed is compared in constant time, by the functions of that name alone.
+SECRET = r"(?:resume_hash|resume_secret|secret|signature|api_key|key_hash|presented)"
+SECRET_COMPARED = re.compile(rf"\b{SECRET}\s*[!=]=(?!=)|[!=]=\s*(?:\w+(?:\.|->))*{SECRET}\b(?!\s*\()|\bmemcmp\s*\(\s*{SECRET}")
+
 # Folders that ARCHITECTURE.md has to name, each with a slash at its end.
 MAPPED = ("*", "src/presence/*", "src/presence/stores/*", "tests/*", "apps/*", "sdk/*", "web/*")
 MAPS = ("ARCHITECTURE.md", "README.md")
@@ -96,6 +100,10 @@ def check_cpp(path, text, report):
         for number, line in enumerate(lines, start=1):
             if CLOCK_READ.search(line.split("//")[0]):
                 report.error(f"{path}:{number}: reads the time; only {CLOCK_FILE} does")
+    if path.startswith("src/"):
+        for number, line in enumerate(lines, start=1):
+            if SECRET_COMPARED.search(line.split("//")[0]):
+                report.error(f"{path}:{number}: compares a secret byte by byte; equal_in_constant_time does not")
 
 
 def mapped_folders(root, files):

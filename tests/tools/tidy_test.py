@@ -39,6 +39,14 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(len(errors_of(tidy.check_cpp, "src/presence/core/a.cc", reading)), 1)
         self.assertEqual(errors_of(tidy.check_cpp, tidy.CLOCK_FILE, reading), [])
 
+    def test_secrets_are_compared_in_constant_time(self):
+        for line in ("if (session.resume_hash == request.resume_hash) {", "return known.text != hook->secret;",
+                     "if (signature == expected) {", "std::memcmp(secret.data(), given, 32)"):
+            self.assertEqual(len(errors_of(tidy.check_cpp, "src/presence/core/a.cc", line + "\n")), 1, line)
+        for line in ("if (equal_in_constant_time(session.resume_hash, hash)) {", "if (secret.empty()) {",
+                     "session.resume_hash = request.new_resume_hash;", "if (key == \"secret\") {", "return a == secret_of(b);"):
+            self.assertEqual(errors_of(tidy.check_cpp, "src/presence/core/a.cc", line + "\n"), [], line)
+
     def test_a_folder_is_on_the_map_by_its_path_or_in_the_row_of_its_parent(self):
         named = {"src/presence/base", "tests", "unit", "sdk/client"}
         for folder in ("src/presence/base", "tests/unit", "sdk", "sdk/client"):
