@@ -19,7 +19,11 @@ using Ref = boost::intrusive_ptr<T>;
 
 template <class T, class... Args>
 [[nodiscard]] Ref<T> make_ref(Args&&... args) {
-    return Ref<T>(new T{std::forward<Args>(args)...});
+    if constexpr (sizeof...(Args) == 0) {
+        return Ref<T>(new T());  // clang 14 takes braces for a base that it may not destroy.
+    } else {
+        return Ref<T>(new T{std::forward<Args>(args)...});
+    }
 }
 
 }  // namespace presence
