@@ -105,10 +105,12 @@ std::optional<std::string> Doorman::cookie_token(const Route& route,
 }
 
 Task<Result<Caller>> Doorman::identify(const Route& route, const net::HttpRequest& request) const {
-    const bool by_header = request.header("authorization").has_value();
-    std::optional<std::string> token = by_header
-                                           ? std::optional<std::string>(net::bearer_token(request))
-                                           : cookie_token(route, request);
+    // Another scheme is none of ours: browsers send a page's password with all that it asks for.
+    std::optional<std::string> token(net::bearer_token(request));
+    const bool by_header = token.has_value();
+    if (!by_header) {
+        token = cookie_token(route, request);
+    }
     if (!token) {
         co_return unauthorized();
     }

@@ -106,10 +106,6 @@ void FrontDoor::on_connect(net::ConnectionId id, net::HttpRequest& request) {
         refuse(id, 403, {ErrorCode::forbidden, "this origin is not allowed", 0, 0});
         return;
     }
-    if (request.header("authorization") && !net::bearer_token(request)) {
-        refuse(id, 401, {ErrorCode::unauthorized, "Authorization must be one Bearer token", 0, 0});
-        return;
-    }
     if (!request.subprotocols.empty() &&
         std::ranges::find(request.subprotocols, gateway::kSubprotocol) ==
             request.subprotocols.end()) {

@@ -160,6 +160,17 @@ describe('hello', () => {
     await client.closedWith(4401, 'token_refused');
   });
 
+  test('an Authorization of another scheme, as browsers send behind a page with a password, is no token', async () => {
+    const headers = { authorization: `Basic ${Buffer.from('staging:secret').toString('base64')}` };
+    const client = new Client(held.server, { headers });
+    await client.opened;
+    await client.ask({ type: 'hello', token: tokenFor(fresh()) }, 'welcome');
+    const bare = new Client(held.server, { headers });
+    await bare.opened;
+    bare.send({ type: 'hello' });
+    await bare.closedWith(4401, 'token_missing');
+  });
+
   test('a second hello is a bad request and the connection stays', async () => {
     const client = await attach(held.server, fresh());
     await client.refused({ type: 'hello', token: tokenFor(fresh()) });

@@ -394,6 +394,13 @@ TEST_F(StreamCookies, AreTakenForStreamsAndPollsOnly) {
         << "no back end by cookie";
 }
 
+// A browser sends the password of a page with everything that it asks of its host.
+TEST_F(StreamCookies, AreTakenBesideAPasswordAndNotBesideAToken) {
+    const std::pair<std::string, std::string> here{"Sec-Fetch-Site", "same-origin"};
+    EXPECT_EQ(with({good, here, {"Authorization", "Basic c3RhZ2luZzpzZWNyZXQ="}}).status, 200);
+    EXPECT_EQ(with({good, here, {"Authorization", "Bearer wrong"}}).status, 401);
+}
+
 TEST_F(StreamCookies, TwoOfANameAreNone) {
     const std::pair<std::string, std::string> here{"Sec-Fetch-Site", "same-origin"};
     EXPECT_EQ(with({{"Cookie", "presence_token=token-of-ann; presence_token=x"}, here}).status,
