@@ -314,7 +314,7 @@ bool WatchDesk::take(EdgeRef ref, const Seen& seen) {
     WatchIndex::Subject& subject = index_.subject(edge->subject);
     subject.rules_revision = std::max(subject.rules_revision, seen.rules_revision);
     if (seen.unreachable) {
-        if (edge->told == Version{}) {
+        if (edge->told == Version{} || edge->told == kNotTold) {
             edge->told = seen.version();  // No older one may follow.
         }
         release_news(ref);

@@ -30,6 +30,19 @@ bool shows_the_same(const Seen& a, const Seen& b) {
                                : before.shown == after.shown;
     return same_face && before.last_seen == after.last_seen && before.doubtful == after.doubtful;
 }
+
+/// The viewer cannot be told now what a look has just found. What it holds stays in the edge where
+/// that says all of it, so that catching up tells neither too little nor what it holds already:
+/// nothing, whatever the verdict was; or a version that nobody can follow up at the moment.
+/// @param held      The edge as it was before the look.
+/// @param not_told  Differs from whatever a look finds.
+void leave_behind(WatchEdge& edge, const WatchEdge& held, Version not_told) {
+    const bool holds_nothing = held.told == Version{} && !held.unknown && !held.verdict.unread();
+    const bool holds_the_last = edge.unknown && edge.verdict == held.verdict;
+    edge.told = holds_nothing || holds_the_last ? held.told : not_told;
+    edge.unknown = held.unknown;
+    edge.dirty = true;
+}
 }  // namespace
 
 Task<Result<std::vector<Seen>>> WatchDesk::get(WatchRequest request) {
@@ -131,6 +144,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         look_again_if_untold(connection, before);
         co_return;
     }
+    const WatchEdge held = index_.edge(id);
     const bool differs = take(edge, seen);
     if (!differs || (seen.verdict == before.verdict && shows_the_same(before, seen))) {
         co_return;
@@ -139,8 +153,7 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         const Seen* const news[]{&seen};
         sink_of(connection)->deliver_seen(connection, news);
     } else if (WatchEdge* const behind = find(edge)) {
-        behind->told = kNotTold;
-        behind->dirty = true;
+        leave_behind(*behind, held, kNotTold);
     }
 }
 
@@ -199,7 +212,7 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
             release_news(edges[i]);
             continue;  // All are looked at again when it can be told, or has long not been.
         }
-        const Verdict before = edge->verdict;
+        const WatchEdge held = *edge;
         const bool differs = take(edges[i], one);
         if (one.verdict.unread()) {
             unread.push_back(one.user);
@@ -208,12 +221,11 @@ void WatchDesk::take_all(std::uint32_t connection, std::span<const EdgeRef> edge
         if (!differs) {
             continue;
         }
-        counters_.verdicts_changed += before == one.verdict ? 0U : 1U;
+        counters_.verdicts_changed += held.verdict == one.verdict ? 0U : 1U;
         if (takes) {
             news.push_back(&one);
         } else {
-            edge->told = kNotTold;  // catch_up will tell it.
-            edge->dirty = true;
+            leave_behind(*edge, held, kNotTold);
         }
     }
     if (!news.empty()) {

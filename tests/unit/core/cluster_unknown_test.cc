@@ -18,6 +18,17 @@ struct ClusterUnknown : ::testing::Test {
         cluster.set_store(false);
         cluster.run(15s);
     }
+    void show(Audience audience) {
+        PrivacySettings settings;
+        settings.online = PrivacyRule{audience, {}};
+        ASSERT_TRUE(cluster.wait(
+            cluster.node(0).shard.editor.set_privacy(UserId("ann"), std::move(settings))));
+        cluster.run(2s);
+    }
+    void set_takes(const Cluster::DeviceRef& reader, bool takes) {
+        reader->node->gateway.set_takes(reader->connection, takes);
+        cluster.run(10ms);
+    }
 };
 
 TEST_F(ClusterUnknown, ALookWithoutAWatchHasTheVersionThatWasKnownHere) {
@@ -44,6 +55,51 @@ TEST_F(ClusterUnknown, AWatchThatBeginsMeanwhileGoesOnFromWhatOthersHeardHere) {
     cluster.run(15s);
     EXPECT_EQ(cluster.connection(carl).told.back().status, away);
     EXPECT_GE(cluster.connection(carl).told.back().version, before);
+}
+
+TEST_F(ClusterUnknown, AReaderThatFellBehindIsToldOnceItReadsAgain) {
+    cluster.watch(bob, {"ann"});
+    const Version before = cluster.look(cluster.node(1), "bob", "ann").version;
+    set_takes(bob, false);
+    store_goes_away();
+    ASSERT_TRUE(cluster.connection(bob).told.empty());
+    set_takes(bob, true);
+    ASSERT_EQ(cluster.connection(bob).told.size(), 1U);
+    EXPECT_EQ(cluster.connection(bob).told.front().status, unknown);
+    EXPECT_EQ(cluster.connection(bob).told.front().version, before);
+    cluster.set_store(true);
+    cluster.run(15s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"),
+              (std::vector<Status>{unknown, online}));
+}
+
+TEST_F(ClusterUnknown, AReaderThatFellBehindThroughAllOfItHasMissedNothing) {
+    cluster.watch(bob, {"ann"});
+    set_takes(bob, false);
+    store_goes_away();
+    cluster.set_store(true);
+    cluster.run(15s);
+    set_takes(bob, true);
+    for (const Told& told : cluster.connection(bob).told) {
+        EXPECT_EQ(told.status, online);
+    }
+    cluster.bye(ann);
+    cluster.run(2s);
+    EXPECT_EQ(cluster.connection(bob).told.back().status, offline);
+}
+
+TEST_F(ClusterUnknown, OneWhoIsToldLateHearsOfWhoComesHereMeanwhile) {
+    cluster.watch(bob, {"ann"});
+    set_takes(bob, false);
+    show(Audience::nobody);  // So that bob is owed another view than the one that it holds.
+    show(Audience::everyone);
+    store_goes_away();
+    set_takes(bob, true);
+    ASSERT_EQ(cluster.connection(bob).told.size(), 1U);
+    EXPECT_EQ(cluster.connection(bob).told.front().status, unknown);
+    cluster.connect(cluster.node(1), "ann");
+    cluster.run(2s);
+    EXPECT_EQ(cluster.connection(bob).told.back().status, online);
 }
 
 TEST_F(ClusterUnknown, OneWhoIsInvisibleHereIsNotToldByItFromOneOfWhomNothingIsKnown) {

@@ -88,5 +88,38 @@ TEST(SlowReader, ANewSnapshotMakesUpForWhatItMissed) {
     (void)ann;
 }
 
+// Whoever did not see ann and does not see her now is not told that it was otherwise in between.
+TEST(SlowReader, IsToldNothingOfOneWhomItMightHaveSeenMeanwhile) {
+    World world;
+    const Client bob = world.connect("bob");
+    const Client ann = world.connect("ann");
+    const auto show_to = [&](Audience audience) {
+        world.set_online_rule("ann", audience);
+        world.run(2s);
+    };
+    show_to(Audience::nobody);
+    world.watch(bob, {"ann"});
+    world.set_takes(bob, false);
+    show_to(Audience::everyone);
+    (void)world.declare(kAnn, DeclaredStatus::busy);
+    show_to(Audience::nobody);
+    world.set_takes(bob, true);
+    world.run(2s);
+    EXPECT_TRUE(world.told(bob).empty());
+
+    world.set_takes(bob, false);
+    show_to(Audience::everyone);
+    world.set_takes(bob, true);
+    world.run(2s);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), Statuses{Status::busy});
+
+    world.set_takes(bob, false);
+    show_to(Audience::nobody);
+    world.set_takes(bob, true);
+    world.run(2s);
+    EXPECT_EQ(statuses(world.told(bob), "ann"), (Statuses{Status::busy, Status::offline}));
+    (void)ann;
+}
+
 }  // namespace
 }  // namespace presence
