@@ -18,6 +18,9 @@ constexpr Millis kAfterUntold{100};
 /// No window is longer, whatever a clock that was set back makes of its end.
 constexpr Millis kMostUntold{1000};
 
+/// A store that did not answer is known to be away by then, or to be away in part.
+constexpr Millis kUntilAway{2'500};
+
 /// Whether a viewer of both would see a difference.
 bool shows_the_same(const Seen& a, const Seen& b) {
     if (!a.record || !b.record) {
@@ -131,6 +134,21 @@ Detached WatchDesk::heal(std::uint32_t connection, Seen before) {
         co_return;
     }
     const Seen& seen = looked->front();
+    const bool unsure = seen.unreachable && seen.verdict == before.verdict;
+    if (unsure && reader_.spares(seen)) {
+        let_go(edge);
+        release_news(edge);
+        co_return;  // As in take_all.
+    }
+    const UserId* const still = viewer_of(connection);
+    if (unsure && still != nullptr && find(edge) != nullptr &&
+        clock_.wall_now() - before.record->untold_until < kUntilAway) {
+        take(edge, before);
+        if (untold_.insert_or_assign(id, Untold{connection, *still, before}).second) {
+            heal_after(id, kRetry);
+        }
+        co_return;
+    }
     if (seen.verdict == before.verdict && seen.record &&
         seen.record->untold_until > clock_.wall_now()) {
         // The next window is open, and what stands in its middle may be taken back as well: the

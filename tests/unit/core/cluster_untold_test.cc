@@ -52,6 +52,19 @@ TEST_F(ClusterUntold, WhatItsNodeHasToldIsToldByNoOther) {
     EXPECT_EQ(cluster.node(1).gateway.events.size(), before);
 }
 
+TEST_F(ClusterUntold, WhoLookedMeanwhileHearsUnknownNoSoonerThanOthersWhenTheStoreGoesAway) {
+    const auto carl = cluster.connect(cluster.node(1), "carl");
+    cluster.watch(carl, {"ann"});
+    cluster.set_store(false);
+    cluster.run(8s);
+    EXPECT_TRUE(cluster.connection(carl).told.empty());
+    cluster.run(8s);
+    EXPECT_EQ(statuses(cluster.connection(carl).told, "ann"), std::vector{unknown});
+    cluster.set_store(true);
+    cluster.run(15s);
+    EXPECT_EQ(statuses(cluster.connection(carl).told, "ann"), (std::vector{unknown, busy}));
+}
+
 }  // namespace
 
 }  // namespace presence::testing
