@@ -325,7 +325,7 @@ Task<Result<bool>> RoomDesk::join(RoomJoin join) {
     }
     stop_hearing(join.connection.slot, join.room);
     RoomReplica& replica = *pin;
-    RoomViewer& placed = replica.add_viewer(std::move(arrival.viewer));
+    RoomViewer& placed = replica.add_viewer(std::move(arrival.viewer), arrival.additions);
     if (join.hears) {
         by_connection_[join.connection.slot].push_back(pin.replica());
         if (arrival.epoch != rules_epoch_ || arrival.additions != replica.additions()) {

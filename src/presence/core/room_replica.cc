@@ -154,7 +154,7 @@ bool RoomReplica::put(std::uint32_t node, const RoomMember& said, bool ahead) {
         members_[slot].subject = &subject;
         by_user_.emplace(std::string_view(subject.user.text), slot);
         sorted_.clear();
-        ++additions_;
+        members_[slot].addition = ++additions_;
     }
     Member& member = members_[slot];
     const bool was_member = !member.words.empty();
@@ -318,8 +318,13 @@ bool RoomReplica::judge(RoomViewer& viewer, std::uint32_t slot, Verdict verdict)
     return true;
 }
 
-RoomViewer& RoomReplica::add_viewer(RoomViewer viewer) {
+RoomViewer& RoomReplica::add_viewer(RoomViewer viewer, std::uint64_t additions) {
     PRESENCE_ASSERT(!by_connection_.contains(viewer.connection));
+    for (std::uint32_t slot = 0; slot < members_.size() && additions != additions_; ++slot) {
+        if (members_[slot].addition > additions) {
+            viewer.sees.set(slot, Verdict());
+        }
+    }
     by_connection_.emplace(viewer.connection, viewers_.size());
     viewer.turned_at = subjects_.next_turn();
     viewers_.push_back(std::move(viewer));

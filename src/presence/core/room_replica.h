@@ -69,9 +69,10 @@ public:
         std::uint64_t shown_at = 0;    ///< The change in which the public status became another.
         std::uint64_t own_at = 0;
         std::uint64_t meta_at = 0;
-        bool ahead = false;       ///< Known from a look alone: its statement is under way.
-        bool meta_ahead = false;  ///< Likewise its newest meta.
-        std::string encoded;      ///< What most viewers are told; made on demand, by the gateway.
+        std::uint64_t addition = 0;  ///< What additions() was when it was given this slot.
+        bool ahead = false;          ///< Known from a look alone: its statement is under way.
+        bool meta_ahead = false;     ///< Likewise its newest meta.
+        std::string encoded;  ///< What most viewers are told; made on demand, by the gateway.
     };
 
     /// What applying a statement brought.
@@ -102,7 +103,9 @@ public:
     Applied forget_node(const NodeId& node, std::optional<std::uint64_t> up_to = std::nullopt);
 
     // -- Viewers -------------------------------------------------------------------------------
-    RoomViewer& add_viewer(RoomViewer viewer);
+    /// @param additions  additions() when the look was begun that found what `viewer` sees: it says
+    ///                   nothing of members who came later, if in the place of others.
+    RoomViewer& add_viewer(RoomViewer viewer, std::uint64_t additions);
     void remove_viewer(std::uint32_t connection);
     [[nodiscard]] RoomViewer* find_viewer(std::uint32_t connection);
     [[nodiscard]] std::vector<RoomViewer>& viewers() noexcept { return viewers_; }
