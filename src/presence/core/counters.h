@@ -113,9 +113,10 @@ struct CoreCounters {
     std::uint64_t room_counts = 0;      ///< `roomUpdate` messages of counts alone.
     std::uint64_t rooms_behind = 0;     ///< Readers to whom a whole room is owed.
     std::uint64_t room_signals_shed = 0;
-    std::uint64_t surveys_refused = 0;     ///< Over Survey::kMost.
-    std::uint64_t surveys_incomplete = 0;  ///< Sums in which a node's part was missing.
-    std::uint64_t unknowns_shown = 0;      ///< Views that say that nobody can tell.
+    std::uint64_t surveys_refused = 0;         ///< Over Survey::kMost, or its share for joins.
+    std::uint64_t surveys_incomplete = 0;      ///< Sums in which a node's part was missing.
+    std::uint64_t unknowns_shown = 0;          ///< Views that say that nobody can tell.
+    std::uint64_t known_versions_dropped = 0;  ///< Over limits.known_versions.
     std::array<std::uint64_t, kTruthErrors> truth_errors{};  ///< Of the canaries, by TruthError.
     LatencyHistogram truth_propagation;  ///< From a canary's change to the watcher on another node.
     LatencyHistogram truth_lateness;     ///< From a canary's ttl to when it was shown offline.

@@ -201,7 +201,7 @@ Task<Result<RoomStatements>> Survey::room_lists(RoomId room) {
         question.name = room.text;
         question.most = first_.limits.room_members + 1;
         question.after = std::exchange(after, std::nullopt);
-        Task<Heard> asking = ask(std::move(question));
+        Task<Heard> asking = ask(std::move(question), kMostForJoins);
         const Heard heard = co_await asking;
         for (const SurveyAnswerRef& answer : heard.answers) {
             if (answer->from == first_.nodes.self) {
@@ -263,11 +263,11 @@ Task<Survey::Remembered> Survey::past(UserId user) {
 
 // --- Asking ------------------------------------------------------------------------------------
 
-Task<Survey::Heard> Survey::ask(SurveyQuestion question) {
+Task<Survey::Heard> Survey::ask(SurveyQuestion question, std::size_t most) {
     question.from = first_.nodes.self;
     question.number = ++last_number_;
     const auto asked = std::make_shared<const SurveyQuestion>(std::move(question));
-    if (!first_.nodes.alone() && asked_.size() < kMost) {
+    if (!first_.nodes.alone() && asked_.size() < most) {
         Task<Heard> asking = ask_others(asked);
         Heard heard = co_await asking;
         co_return heard;

@@ -50,6 +50,8 @@ public:
     static constexpr Millis kCountEvery{50};
     /// Questions under way. Beyond it, this node's own word has to do.
     static constexpr std::size_t kMost = 1'000;
+    /// Of these, those for who joins a room: a storm of joins leaves room for all others.
+    static constexpr std::size_t kMostForJoins = kMost / 2;
 
     struct People {
         Census census;
@@ -104,7 +106,8 @@ private:
     void file_count();
     Detached count_for_askers();
     [[nodiscard]] Task<People> count_all();
-    [[nodiscard]] Task<Heard> ask(SurveyQuestion question);
+    /// @param most  With so many under way this node's own word has to do.
+    [[nodiscard]] Task<Heard> ask(SurveyQuestion question, std::size_t most = kMost);
     [[nodiscard]] Task<Heard> ask_others(SurveyQuestionRef question);
     [[nodiscard]] Task<bool> wait_for(std::uint64_t number, MonoTime until);
     [[nodiscard]] Task<SurveyAnswerRef> answer_here(SurveyQuestionRef question);

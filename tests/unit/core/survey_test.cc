@@ -99,6 +99,26 @@ TEST(Survey, ManyWhoAskAtOnceShareACountAndNoneIsAnsweredWithOneFromBeforeItAske
     EXPECT_EQ(cluster.node(1).gateway.surveys - asked, 1U);
 }
 
+TEST(Survey, AStormOfJoinsLeavesRoomForAllOtherQuestions) {
+    Cluster cluster(2);
+    cluster.run(2s);
+    cluster.pause(cluster.node(1));  // So that they stay under way.
+    Survey& survey = cluster.node(0).survey;
+    std::vector<Started<Result<RoomStatements>>> joins;
+    for (std::size_t i = 0; i < Survey::kMost + 200; ++i) {
+        joins.push_back(start_task(survey.room_lists(RoomId("room" + std::to_string(i)))));
+    }
+    const std::size_t refused = cluster.node(0).shard.counters.surveys_refused;
+    EXPECT_EQ(survey.under_way(), joins.size() - refused);
+    const auto page = start_task(survey.room(RoomId("hall"), std::nullopt, 10));
+    EXPECT_EQ(survey.under_way(), joins.size() - refused + 1);
+    EXPECT_EQ(cluster.node(0).shard.counters.surveys_refused, refused);
+    cluster.run(1s);
+    EXPECT_TRUE(page->has_value());
+    EXPECT_TRUE(std::ranges::all_of(joins, [](const auto& join) { return join->has_value(); }));
+    EXPECT_EQ(survey.under_way(), 0U);
+}
+
 TEST(Survey, ANodeThatDoesNotAnswerIsLeftOutWithinASecondAndTheSumSaysSo) {
     Cluster cluster(3);
     (void)cluster.connect(cluster.node(0), "ann");
