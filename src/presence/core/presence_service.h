@@ -314,6 +314,9 @@ private:
     /// Reads the records anew. False: of some nothing is stored, and the database is away. They are
     /// not `loaded`, and nor are those whose records cannot be read.
     [[nodiscard]] Task<Result<bool>> reload(std::vector<SlotId> users);
+    /// What the database says in time; of all `users` it is not known where it does not.
+    [[nodiscard]] Task<std::vector<ProfileAnswer>> profiles_in_time(std::vector<UserId> users);
+    [[nodiscard]] Task<Result<std::vector<ProfileAnswer>>> read_profiles(std::vector<UserId> users);
     void take_record(SlotId user, UserRecordRef stored);
     [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);
@@ -439,6 +442,7 @@ private:
     Millis wall_offset_{0};
     std::vector<Orphan> orphans_;
     MonoTime orphans_due_;
+    MonoTime database_rests_until_;  ///< Until then nothing that is stated waits for it.
 };
 
 }  // namespace presence

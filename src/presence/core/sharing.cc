@@ -3,6 +3,7 @@
 
 #include "presence/base/log.h"
 #include "presence/base/slice.h"
+#include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
 #include "presence/core/records.h"
 #include "presence/core/store_errors.h"
@@ -17,8 +18,17 @@ namespace {
 
 /// Records restored with one read and one write.
 constexpr std::size_t kBatch = 200;
+/// Nobody waits longer for the database before what happened during an outage is stated, and once
+/// that was in vain nobody at all for a while: all are to agree 10 s after the store is back.
+constexpr Millis kDatabasePatience{1'000};
+constexpr Millis kDatabaseRest{5'000};
 /// In the place of User::losses: the store never had what is held here, so it lost none of it.
 constexpr std::uint32_t kNeverStored = std::numeric_limits<std::uint32_t>::max();
+
+/// What is in memory takes no time.
+Millis patience_with_database(MonoTime now, MonoTime rests_until) {
+    return now < rests_until ? Millis{0} : kDatabasePatience;
+}
 
 void raise(Version& version, Version other) {
     version = std::max(version, other);
@@ -304,6 +314,43 @@ Detached PresenceService::settle_above(UserId id, ToldVersions told) {
     }
 }
 
+Task<Result<std::vector<ProfileAnswer>>> PresenceService::read_profiles(std::vector<UserId> users) {
+    const MonoTime from = parts_.clock.now();
+    const Millis patience = patience_with_database(from, database_rests_until_);
+    std::vector<UserId> asked = users;
+    std::vector<ProfileAnswer> answers = co_await parts_.profiles.get(std::move(asked));
+    const Millis took = parts_.clock.now() - from;
+    const bool late = took > Millis{0} && took >= patience;
+    for (std::size_t i = 0; i < users.size() && late; ++i) {
+        const SlotId slot = users_.find(users[i]);
+        const ProfileRef& profile = answers[i].profile;
+        if (profile && slot && users_.at(slot).record &&
+            profile->declared.revision > users_.at(slot).record->presence.declared.revision) {
+            settle_expiry(users[i]);  // It was stated without what is known now.
+        }
+    }
+    co_return answers;
+}
+
+Task<std::vector<ProfileAnswer>> PresenceService::profiles_in_time(std::vector<UserId> users) {
+    std::vector<ProfileAnswer> unknown(users.size());
+    if (users.empty()) {
+        co_return unknown;
+    }
+    const Millis patience = patience_with_database(parts_.clock.now(), database_rests_until_);
+    std::string what = "the database";
+    Task<Result<std::vector<ProfileAnswer>>> reading = read_profiles(std::move(users));
+    Result<std::vector<ProfileAnswer>> answers =
+        co_await within(parts_.scheduler, patience, std::move(reading), std::move(what));
+    if (answers) {
+        co_return std::move(*answers);
+    }
+    if (patience > Millis{0}) {
+        database_rests_until_ = parts_.clock.now() + kDatabaseRest;
+    }
+    co_return unknown;
+}
+
 Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
     std::vector<UserId> ids;
     ids.reserve(users.size());
@@ -331,7 +378,8 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
             asked.push_back(std::move(ids[i]));
         }
     }
-    const std::vector<ProfileAnswer> profiles = co_await parts_.profiles.get(std::move(asked));
+    Task<std::vector<ProfileAnswer>> reading = profiles_in_time(std::move(asked));
+    const std::vector<ProfileAnswer> profiles = co_await reading;
     bool all = true;
     for (std::size_t k = 0; k < without.size(); ++k) {
         const User& user = users_.at(users[without[k]]);

@@ -74,6 +74,23 @@ TEST(ClusterLoss, AStoreThatLostAllIsToldAllAgainAlsoWhileTheDatabaseIsAway) {
     EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, Status::busy);
 }
 
+TEST(ClusterLoss, WhatChangedDuringAnOutageIsStatedInTimeThoughTheDatabaseIsSlow) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.set_store(false);
+    cluster.run(2s);
+    const auto also = cluster.connect(cluster.node(0), "ann");
+    cluster.declare(cluster.node(1), "ann", DeclaredStatus::busy);
+    cluster.kill(cluster.node(1));  // Now the database alone knows of it.
+    cluster.run(70s);               // What was read of it is old by now.
+    cluster.profiles.faults().set_delay(30s);
+    cluster.set_store(true);
+    cluster.run(8s);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 2U);
+    cluster.run(40s);
+    EXPECT_EQ(cluster.record("ann")->presence.shown.status, Status::busy);
+}
+
 TEST(ClusterLoss, WhoGoesWhileTheStoreIsAwayIsGoneForAllOnceItIsBack) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");
