@@ -96,7 +96,8 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
         const Entry* const found = find(user);
         // An old rule stays in force while the database is away, but not one known to be void.
         const bool known = found != nullptr && found->loaded && !found->stale;
-        answers.push_back({known ? found->profile : nullptr, known, !known && !failed});
+        answers.push_back({known ? found->profile : nullptr, known, !known && !failed,
+                           known ? found->loaded_at : MonoTime{}});
     }
     co_return answers;
 }

@@ -24,6 +24,7 @@ struct ProfileAnswer {
     ProfileRef profile;
     bool known = false;
     bool overtaken = false;  ///< Not known only because each read was overtaken by a change.
+    MonoTime read_at{};      ///< When the database gave it.
 };
 
 /// Profiles in memory, each for `ttl` at most, in front of the database; for kUnheardTtl while

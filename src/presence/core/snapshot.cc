@@ -11,6 +11,9 @@ namespace presence {
 
 namespace {
 
+/// A commit in good time, and the window after it in which its announcement may be held back.
+constexpr Millis kMayBeHeldBack{1'500};
+
 const Face& face_for(const Presence& presence, Verdict verdict) {
     return verdict.own() ? presence.own : presence.shown;
 }
@@ -74,7 +77,7 @@ SnapshotReader::Records SnapshotReader::without_unreadable(
 }
 
 UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef record,
-                                           const ProfileRef& profile) const {
+                                           const ProfileAnswer& rules) const {
     if (nodes_.alone() || !record) {
         return record;
     }
@@ -87,6 +90,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
         on_lapsed_(user);
     }
     // While the store was away a node may have let its user become invisible, say.
+    const ProfileRef& profile = rules.profile;
     const bool outdated =
         profile && profile->declared.revision > record->presence.declared.revision;
     const DeclaredState& declared = outdated ? profile->declared : record->presence.declared;
@@ -106,6 +110,12 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     const rules::Merged merged =
         rules::merge(declared, living->sessions, config_.presence.merge, now);
     living->presence = rules::advance(record->presence, merged, declared, {now, 0, sign}).after;
+    if (outdated) {
+        // It may be about to be committed, held back and taken back: who is told it now looks again
+        // once that would be over.
+        const Millis since = clock_.now() - rules.read_at;
+        living->untold_until = std::max(living->untold_until, now + (kMayBeHeldBack - since));
+    }
     return living;
 }
 
@@ -144,7 +154,7 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
         note_versions(subject.user, subject.record->presence);
     }
     const ProfileAnswer& rules = subject.rules;
-    Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules.profile), {}};
+    Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
@@ -262,7 +272,7 @@ Task<Result<Crowd>> SnapshotReader::look_for_each(std::vector<UserId> viewers,
     }
     crowd.unreachable = std::move(of_users.unreachable);
     for (std::size_t i = 0; i < users.size(); ++i) {
-        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]), profiles[i].profile);
+        crowd.records[i] = as_it_stands(users[i], std::move(crowd.records[i]), profiles[i]);
         if (crowd.records[i] && !crowd.unreachable.empty()) {
             crowd.unreachable[i] = false;
         } else if (!crowd.records[i] && !crowd.is_unreachable(i) && profiles[i].profile) {

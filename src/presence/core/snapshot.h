@@ -200,7 +200,7 @@ private:
     /// A record of which a part is what a dead node said, or is over by now (RULINGS 31), or was
     /// declared otherwise since, as the database knows: as it will be once that is settled.
     [[nodiscard]] UserRecordRef as_it_stands(const UserId& user, UserRecordRef record,
-                                             const ProfileRef& profile) const;
+                                             const ProfileAnswer& rules) const;
 };
 
 }  // namespace presence

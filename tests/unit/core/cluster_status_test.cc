@@ -167,5 +167,25 @@ TEST_F(ClusterStatus, WhoBecameInvisibleDuringAnOutageIsNotShownByARecordOfBefor
     EXPECT_EQ(cluster.connection(bob).told.back().status, Status::offline);
 }
 
+TEST_F(ClusterStatus, WhoLooksBetweenADeclarationAndItsCommitHearsThatItWasTakenBack) {
+    const auto carl = cluster.connect(cluster.node(0), "carl");
+    ASSERT_TRUE(change(0, status(DeclaredStatus::busy)).has_value());
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{Status::busy});
+    cluster.sessions.faults().set_delay(100ms);
+    const auto declaring =
+        start_task(service(0).change_status(kAnn, status(DeclaredStatus::away), false));
+    cluster.run(10ms);
+    cluster.sessions.faults().set_delay(0ms);
+    ASSERT_EQ(cluster.watch(carl, {"ann"}).front().status, Status::away);
+    ASSERT_EQ(cluster.record("ann")->presence.shown.status, Status::busy);
+    cluster.run(200ms);
+    ASSERT_TRUE(declaring->has_value());
+    ASSERT_EQ(cluster.record("ann")->presence.shown.status, Status::away);
+    ASSERT_TRUE(change(0, status(DeclaredStatus::busy)).has_value());
+    cluster.run(5s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{Status::busy});
+    EXPECT_EQ(statuses(cluster.connection(carl).told, "ann"), std::vector{Status::busy});
+}
+
 }  // namespace
 }  // namespace presence::testing
