@@ -124,6 +124,9 @@ void add_queue_limit_keys(std::vector<ConfigKey>& keys) {
     keys.push_back(number("limits.transition_memory",
                           "Bytes in which one thread remembers transitions for explain; 0: none.",
                           PRESENCED_FIELD(node.limits.transition_memory), 0, 1'073'741'824));
+    keys.push_back(number("limits.known_versions",
+                          "Users of whom one thread keeps the newest versions, for unknown.",
+                          PRESENCED_FIELD(node.limits.known_versions), 64));
     keys.push_back(number("limits.profile_cache", "Profiles kept in memory by one thread.",
                           PRESENCED_FIELD(node.limits.profile_cache), 64));
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "presence/base/ids.h"
+#include "presence/core/counters.h"
+#include "presence/core/limits.h"
 #include "presence/model/presence.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -17,12 +19,13 @@ namespace presence {
 /// viewer was told (DESIGN rule 30). One thread.
 class KnownVersions {
 public:
-    /// Users of a generation: the young take the place of the old once they are so many. Two
-    /// generations are some 3 MB.
-    static constexpr std::size_t kGeneration = 32'768;
+    KnownVersions(const Limits& limits, CoreCounters& counters)
+        : limits_(limits), counters_(counters) {}
 
     void note(const UserId& user, const Presence& presence) {
-        if (young_.size() >= kGeneration) {
+        // Two generations: the young take the place of the old once they are half of all.
+        if (young_.size() >= std::max<std::size_t>(limits_.known_versions / 2, 1)) {
+            counters_.known_versions_dropped += old_.size();
             old_ = std::exchange(young_, {});
         }
         ToldVersions& known = young_[key_of(user)];
@@ -48,6 +51,8 @@ private:
 
     [[nodiscard]] static std::uint64_t key_of(const UserId& user) { return IdHash{}(user); }
 
+    const Limits& limits_;
+    CoreCounters& counters_;
     Generation young_;
     Generation old_;
 };

@@ -106,6 +106,9 @@ struct Limits {
     std::size_t webhook_outbox = 1'000'000;
     /// Profiles kept in memory by one thread that nobody is using.
     std::size_t profile_cache = 50'000;
+    /// Users of whom one thread keeps the newest versions that it read or heard of, for `unknown`
+    /// while the store is away: all whom its clients lately saw. Some 50 bytes each.
+    std::size_t known_versions = 65'536;
     /// Bytes in which one thread remembers the transitions of the last hour for `explain`, some
     /// fifty each: eighty thousand, five an hour of each of fifteen thousand people. 0: none.
     std::size_t transition_memory = std::size_t{4} << 20;

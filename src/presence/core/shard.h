@@ -80,7 +80,7 @@ struct Shard {
                    cache, parts.bus, last_seen, parts.journal, parts.config, parts.limits, counters,
                    nodes, parts.webhooks, beats.get(), &past}),
           restorer(parts.scheduler, cache, service),
-          reader(parts.clock, cache, parts.sessions, parts.config, nodes, counters),
+          reader(parts.clock, cache, parts.sessions, parts.config, nodes, parts.limits, counters),
           editor(parts.profiles, cache, parts.bus, parts.limits, past, nodes),
           watches(parts.scheduler, parts.clock, parts.bus, reader, parts.limits, counters),
           rooms({parts.scheduler, parts.clock, parts.bus, reader, watches, nodes, parts.limits,

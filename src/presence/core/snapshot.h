@@ -72,13 +72,15 @@ struct Looking {
 class SnapshotReader {
 public:
     SnapshotReader(const Clock& clock, ProfileCache& profiles, SessionStore& sessions,
-                   const CoreConfig& config, const NodeView& nodes, CoreCounters& counters)
+                   const CoreConfig& config, const NodeView& nodes, const Limits& limits,
+                   CoreCounters& counters)
         : clock_(clock),
           profiles_(profiles),
           sessions_(sessions),
           config_(config),
           nodes_(nodes),
-          counters_(counters) {}
+          counters_(counters),
+          known_(limits, counters) {}
 
     /// The records of those of `users` who have sessions on this node, whatever the store says;
     /// null for the others. Without it, as where nothing is shared, a store that is away is an

@@ -120,5 +120,19 @@ TEST_F(ClusterUnknown, WhomTheViewerMayNotSeeIsAsOneWhoNeverExistedAlsoWhenKnown
     EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").version, Version{});
 }
 
+TEST_F(ClusterUnknown, OfMoreUsersThanTheLimitTheOldestAreForgottenAndCounted) {
+    ASSERT_GT(cluster.look(cluster.node(1), "bob", "ann").version, Version{});
+    cluster.limits.known_versions = 8;
+    for (int i = 0; i < 12; ++i) {
+        const std::string other = "other" + std::to_string(i);
+        cluster.connect(cluster.node(0), other.c_str());
+        cluster.look(cluster.node(1), "bob", other.c_str());
+    }
+    EXPECT_GT(cluster.node(1).shard.counters.known_versions_dropped, 0U);
+    store_goes_away();
+    EXPECT_EQ(cluster.look(cluster.node(1), "bob", "ann").version, Version{});
+    EXPECT_GT(cluster.look(cluster.node(1), "bob", "other11").version, Version{});
+}
+
 }  // namespace
 }  // namespace presence::testing
