@@ -161,7 +161,7 @@ Task<Result<Caller>> Doorman::admit(const Route& route, const std::optional<std:
         co_return admission.error();
     }
     if (admission->revoked) {
-        co_return unauthorized();
+        co_return Error{ErrorCode::unauthorized, "the token was revoked", 0, 0};
     }
     if (!may(claims, route, subject)) {
         co_return forbidden();

@@ -156,6 +156,7 @@ TEST_F(Callers, WithRevokedTokensAreRefusedOnBothThreads) {
             const Reply reply = call_on(thread, "GET", path, sending);
             EXPECT_EQ(reply.status, 401);
             EXPECT_EQ(reply.code(), "unauthorized");
+            EXPECT_TRUE(reply.has("revoked")) << reply.body;
         }
         TokenClaims& claims = tokens.claims[token_of(user)];
         claims.issued_at = clock.wall_now();
