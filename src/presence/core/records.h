@@ -6,6 +6,7 @@
 #include "presence/model/privacy.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace presence {
 
@@ -25,6 +26,22 @@ namespace presence {
 /// Larger than the last, and also where the last is not known (RULINGS 28).
 [[nodiscard]] inline Epoch next_epoch(Epoch known, WallTime now) {
     return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};
+}
+
+/// Commits of one record that may be counted before the number runs into the next birth's: at one a
+/// second, three months.
+inline constexpr unsigned kCommitBits = 23;
+
+/// The counter of the commit that follows `before` (0: there is no record). The first one says when
+/// it was made: a record that was lost and made anew must never come to a number that somebody
+/// holds of the one before, or their next commit would put that in its place.
+[[nodiscard]] inline std::uint64_t next_commit(std::uint64_t before, WallTime now) {
+    return before > 0 ? before + 1 : (static_cast<std::uint64_t>(now.ms()) << kCommitBits) + 1;
+}
+
+/// Whether the record that stands at `stored` has grown from the one that stood at `before`.
+[[nodiscard]] inline bool has_grown_from(std::uint64_t before, std::uint64_t stored) {
+    return stored >= before && (before == 0 || stored >> kCommitBits == before >> kCommitBits);
 }
 
 /// A session as the death of its node leaves it: in grace since the node's last sign of life. One

@@ -3,6 +3,7 @@
 #include "presence/base/log.h"
 #include "presence/core/deadline.h"
 #include "presence/core/presence_service.h"
+#include "presence/core/records.h"
 #include "presence/core/store_errors.h"
 #include "presence/core/transition_memory.h"
 #include "presence/model/canary.h"
@@ -105,7 +106,7 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
     record->presence = after;
     record->last_sign = after.own.status == Status::offline ? WallTime{} : draft.last_sign;
     record->sessions = std::move(draft.sessions);
-    record->commit = before.commit + 1;
+    record->commit = next_commit(before.commit, now);
     record->rules_revision = std::max(before.rules_revision, parts_.profiles.revision_of(user.id));
     record->untold_until = before.untold_until;
     record->barred = std::move(draft.barred);

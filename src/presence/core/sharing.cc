@@ -178,7 +178,7 @@ bool PresenceService::was_lost(const User& user, const UserRecord& before,
     }
     const NodeView& nodes = parts_.nodes;
     if (user.losses >= nodes.losses) {
-        return !user.ahead && stored.commit < before.commit;
+        return !user.ahead && !has_grown_from(before.commit, stored.commit);
     }
     // Others may have been told of commits that this node knows nothing of, so all that is older
     // than a loss counts as lost. What stands unchanged in a store that had nothing left is

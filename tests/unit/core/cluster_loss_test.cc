@@ -327,6 +327,25 @@ TEST(ClusterLoss, ASecondDeviceThatMeetsALostRecordDoesNotEndTheFirst) {
     EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
 }
 
+TEST(ClusterLoss, ALostRecordThatCameToAsManyCommitsAgainIsNotTakenForTheSame) {
+    Cluster cluster(2);
+    const auto phone = cluster.connect(cluster.node(0), "ann");
+    cluster.connect(cluster.node(1), "ann");
+    cluster.run(40s);  // Both have seen how many commits there were.
+    const UserRecordRef before = cluster.record("ann");
+    cluster.sessions.erase(UserId("ann"));
+    while (!cluster.record("ann") || cluster.record("ann")->commit < before->commit) {
+        cluster.declare(cluster.node(1), "ann", DeclaredStatus::busy);
+        cluster.declare(cluster.node(1), "ann", DeclaredStatus::automatic);
+    }
+    cluster.run(40s);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 2U);
+    EXPECT_GT(cluster.record("ann")->presence.shown_version, before->presence.shown_version);
+    cluster.bye(phone);
+    cluster.run(2s);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
+}
+
 TEST(ClusterLoss, TheRecordOfOneWhoseOtherDeviceMovedAwayIsWatchedOver) {
     Cluster cluster(2);
     const auto ann = cluster.connect(cluster.node(0), "ann");
