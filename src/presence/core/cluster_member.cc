@@ -172,6 +172,12 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     const bool was_missed = was_away && (!first || counters_.renewal_failures > 0);
     if (lost || was_missed) {
         awaited_ = {lived.begin(), lived.end()};
+        if (first) {
+            // Who lived when the store went away, only the store remembers.
+            for (const NodeFacts& node : membership.nodes) {
+                awaited_.insert(node.node);
+            }
+        }
         awaited_.insert(self_);
         // Who lives renews in that time; all are to agree 10 s after the store is back.
         awaited_until_ =

@@ -130,6 +130,23 @@ TEST(ClusterLoss, WhoCameElsewhereDuringAnOutageIsNotShownOfflineBeforeThatNodeH
     EXPECT_FALSE(cluster.connection(ann).ended);
 }
 
+TEST(ClusterLoss, ANodeThatBeganDuringAnOutageWaitsForThoseWhoLivedBeforeIt) {
+    Cluster cluster(2);
+    cluster.set_store(false);
+    cluster.run(13s);
+    cluster.connect(cluster.node(0), "ann");
+    Cluster::Node& late = cluster.add_node();
+    cluster.run(3s);
+    cluster.pause(cluster.node(0));  // It finds its way back a moment after the others.
+    cluster.set_store(true);
+    cluster.run(3500ms);
+    EXPECT_EQ(cluster.look(late, "bob", "ann").status, unknown);
+    cluster.go_on(cluster.node(0));
+    cluster.run(8s);
+    EXPECT_EQ(cluster.look(late, "bob", "ann").status, online);
+    EXPECT_EQ(cluster.look(late, "bob", "nobody").status, offline);
+}
+
 TEST(ClusterLoss, WhoWakesToAnEmptiedStoreDoesNotGoBackInVersions) {
     Cluster cluster(2);
     cluster.connect(cluster.node(0), "ann");
