@@ -44,6 +44,13 @@ bool is_target(std::string_view target) {
                                target.starts_with("https://") || target == "*");
 }
 
+/// Whether a chunked body that is nothing but its end has not come as far as `0\r\n\r\n`. Beast
+/// takes it for granted that it has, once it was shown the first line of it.
+bool is_part_of_end(std::string_view rest) {
+    constexpr std::size_t kShortest = 5;
+    return rest.size() < kShortest && rest.starts_with('0');
+}
+
 }  // namespace
 
 struct HttpParser::Beast {
@@ -64,6 +71,9 @@ std::size_t HttpParser::feed(std::string_view bytes, const MayBeLarge& may_be_la
         }
         boost::system::error_code error;
         const std::string_view rest = bytes.substr(used);
+        if (state_ == State::body && beast_->parser.chunked() && is_part_of_end(rest)) {
+            break;
+        }
         const std::size_t step =
             beast_->parser.put(boost::asio::const_buffer(rest.data(), rest.size()), error);
         used += step;

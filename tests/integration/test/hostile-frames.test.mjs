@@ -93,6 +93,16 @@ test('others notice nothing of all this', async () => {
 });
 
 describe('broken HTTP', () => {
+  test('a chunked body of nothing but its end is answered, byte by byte, and the server lives', async () => {
+    const raw = new RawClient(held.server);
+    await raw.connected;
+    await raw.write('POST /v1/presence/query HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    for (const byte of '0\r\n\r\n') { await delay(20); await raw.write(byte); }
+    assert.match(await raw.head(3000), /^HTTP\/1\.1 401 /);
+    raw.destroy();
+    assert.equal((await readPresence(held.server, 'x')).status, 'offline');
+  });
+
   for (const [what, bytes, status] of [
     ['no HTTP at all', 'hello\r\n\r\n', 400], ['HTTP/0.9', 'GET /\r\n\r\n', 400], ['a head without end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(9000)}\r\n\r\n`, 431],
     ['two lengths', 'POST /v1/presence/query HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello', 400],

@@ -62,6 +62,19 @@ TEST(HttpParser, ReadsChunkedBodiesAndIgnoresTrailers) {
     }
 }
 
+TEST(HttpParser, ReadsABodyOfNothingButItsEndHoweverItComes) {
+    const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const char* end : {"0\r\n\r\n", "0;a=1\r\n\r\n", "000\r\n\r\n", "0\r\nT: x\r\n\r\n"}) {
+        const std::string bytes = head + end;
+        for (std::size_t step = 1; step <= bytes.size(); ++step) {
+            HttpParser parser({8192, 1024});
+            feed_in_steps(parser, bytes, step);
+            ASSERT_EQ(parser.state(), State::complete) << end << step;
+            EXPECT_EQ(parser.request().body, "");
+        }
+    }
+}
+
 TEST(HttpParser, ALargeBodyIsReadOnlyWhereTheHeadIsAllowedOne) {
     const auto read = [](const std::string& path, const std::string& rest) {
         HttpParser parser({.head = 8192, .body = 10, .large_body = 20});
