@@ -52,6 +52,22 @@ TEST(Cluster, AResumeElsewhereClosesTheHalfOpenConnectionAndNobodyIsTold) {
     EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
 }
 
+TEST(Cluster, ALateWordThatASessionWasTakenEndsNoNewerLifeOfIt) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const Session held = cluster.record("ann")->sessions.front();
+    const auto away = cluster.connect(cluster.node(1), "ann", ann);
+    const auto back = cluster.connect(cluster.node(0), "ann", away);
+    ASSERT_TRUE(back->resumed);
+    const SessionTaken late{held.node,  UserId("ann"),       held.id,
+                            held.epoch, EndReason::replaced, cluster.node(1).member.self()};
+    cluster.node(0).shard.service.session_taken(late);
+    cluster.run(10ms);
+    EXPECT_FALSE(cluster.connection(back).ended);
+    ASSERT_EQ(cluster.record("ann")->sessions.size(), 1U);
+    EXPECT_EQ(cluster.record("ann")->sessions.front().node, cluster.node(0).member.self());
+}
+
 TEST(Cluster, ATakeoverWhoseWordIsLostIsFoundOutByTheNextCheck) {
     Cluster cluster(2);
     const auto ann = cluster.connect(cluster.node(0), "ann");
