@@ -95,6 +95,7 @@ private:
     void send_unsent();
     void send_unsent_soon();
     void lose_unsent(const UserId& user);
+    [[nodiscard]] bool drop_unsent_rules();
     void send_probe(std::uint32_t partition) override;
     void on_silence(std::uint32_t partition) override;
     void on_servers_changed() override;

@@ -43,13 +43,26 @@ void RedisBus::Hub::keep_unsent(const ProfileChanged& change) {
     const auto found = unsent_profiles_.find(change.user);
     if (found != unsent_profiles_.end()) {
         found->second = std::max(found->second, change.revision);
-    } else if (unsent_profiles_.size() < kMostUnsent) {
+    } else if (unsent_profiles_.size() < kMostUnsent ||
+               (change.revision == kErased && drop_unsent_rules())) {
         unsent_profiles_.emplace(change.user, change.revision);
     } else {
         lose_unsent(change.user);
         return;
     }
     send_unsent_soon();
+}
+
+/// What others miss of rules they read anew; that somebody was erased they hear in no other way.
+bool RedisBus::Hub::drop_unsent_rules() {
+    const auto rules = std::ranges::find_if(
+        unsent_profiles_, [](const auto& waiting) { return waiting.second != kErased; });
+    if (rules == unsent_profiles_.end()) {
+        return false;
+    }
+    lose_unsent(rules->first);
+    unsent_profiles_.erase(rules);
+    return true;
 }
 
 void RedisBus::Hub::lose_unsent(const UserId& user) {
