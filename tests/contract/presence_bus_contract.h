@@ -104,6 +104,7 @@ TYPED_TEST_P(PresenceBusContract, OnlySubscribersAreTold) {
     this->subscribe(0, {this->ada_});
     this->subscribe(1, {this->ada_, this->bob_});
     this->publish(2, this->ada_, 1);
+    this->adapter_.settle();  // Order is kept for each user, not between them.
     this->publish(2, this->bob_, 2);
     this->publish(2, UserId("carl"), 3);
     this->adapter_.settle();

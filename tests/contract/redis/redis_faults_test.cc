@@ -4,10 +4,14 @@
 #include "contract/redis/redis_server.h"
 #include "contract/session_store_contract.h"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace presence::testing {
@@ -84,6 +88,53 @@ TEST(RedisFaults, AServerThatIsGoneIsUnavailableAtOnceAndFoundAgain) {
     EXPECT_EQ(node.receiver.told["ada"], 1);
 }
 
+/// Takes connections in the place of a server that is gone, and closes them.
+class ShutDoor {
+public:
+    explicit ShutDoor(std::uint16_t port)
+        : acceptor_(loop_, boost::asio::ip::tcp::endpoint(
+                               boost::asio::ip::make_address("127.0.0.1"), port)) {
+        accept();
+        thread_ = std::thread([this] { loop_.run(); });
+    }
+    ~ShutDoor() {
+        loop_.stop();
+        thread_.join();
+    }
+    ShutDoor(const ShutDoor&) = delete;
+    ShutDoor& operator=(const ShutDoor&) = delete;
+    [[nodiscard]] int knocks() const { return knocks_; }
+
+private:
+    void accept() {
+        acceptor_.async_accept([this](boost::system::error_code, boost::asio::ip::tcp::socket) {
+            ++knocks_;
+            accept();
+        });
+    }
+    boost::asio::io_context loop_;
+    boost::asio::ip::tcp::acceptor acceptor_;
+    std::atomic<int> knocks_ = 0;
+    std::thread thread_;
+};
+
+TEST(RedisFaults, AttemptsToComeBackBecomeRarer) {
+    RedisServer server;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_TRUE(node.subscribe({kAda}));  // Two connections, for commands and for what it hears.
+    server.stop();
+    const ShutDoor door(server.port());
+    node.pass(Millis{5'000});
+    // At once, then after 50, 100, 200 ms and so on up to a second, less up to half of it.
+    const int first = door.knocks();
+    EXPECT_GE(first, 2 * 5);
+    EXPECT_LE(first, 2 * 15);
+    node.pass(Millis{5'000});
+    EXPECT_GE(door.knocks() - first, 2 * 4);
+    EXPECT_LE(door.knocks() - first, 2 * 11);
+}
+
 TEST(RedisFaults, WhatAnEndpointAskedForWhileAwayComesIntoForceByItself) {
     RedisServer server;
     RedisNode node(server.config());
@@ -150,6 +201,62 @@ TEST(RedisFaults, CallsThatWaitAreBounded) {
     server.signal(SIGCONT);
     ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
     EXPECT_EQ(node.stored(kAda), 0);
+}
+
+TEST(RedisFaults, AServerThatBecameAReplicaIsAwayUntilItIsAMasterAgain) {
+    RedisServer server;
+    RedisServer other;
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    server.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+    EXPECT_FALSE(node.commit(kAda, 2).has_value());  // READONLY
+    ASSERT_TRUE(node.until([&] { return !node.client->usable(); }));
+    server.command({"REPLICAOF", "NO", "ONE"});
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }, Millis{5'000}));
+    const std::int64_t stands = node.stored(kAda);
+    ASSERT_GE(stands, 0);
+    EXPECT_EQ(node.commit(kAda, static_cast<std::uint64_t>(stands) + 1).value(),
+              CommitOutcome::committed);
+}
+
+TEST(RedisFaults, FO_086_AfterALossChannelsAreAskedForInCommandsOfBoundedSize) {
+    RedisServer server;
+    redis::RedisConfig config = server.config();
+    config.channels_at_once = 50;
+    RedisNode node(config);
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    std::vector<UserId> users;  // All in one slot, so that its size alone bounds a command.
+    for (int i = 0; users.size() < 1'000; ++i) {
+        UserId user("user" + std::to_string(i));
+        if (node.keys.partition_of(user) == 0) {
+            users.push_back(std::move(user));
+        }
+    }
+    ASSERT_TRUE(node.subscribe(users));
+    const auto asked = [&] {
+        const std::string stats = server.command({"INFO", "commandstats"});
+        const std::string name = "cmdstat_ssubscribe:calls=";
+        const std::size_t at = stats.find(name);
+        return at == std::string::npos ? 0L : std::stol(stats.substr(at + name.size()));
+    };
+    const long before = asked();
+    server.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+    ASSERT_TRUE(node.until([&] {
+        return std::ranges::any_of(node.receiver.gaps,
+                                   [&](const PartitionSet& lost) { return lost.contains(0); });
+    }));
+    const long commands = asked() - before;
+    EXPECT_GE(commands, static_cast<long>(users.size() / config.channels_at_once));
+    EXPECT_LE(commands, static_cast<long>(users.size() / config.channels_at_once +
+                                          2 * node.keys.partitions()));
+    for (const UserId& user : users) {
+        ASSERT_EQ(node.commit(user, 1).value(), CommitOutcome::committed);
+    }
+    EXPECT_TRUE(node.until([&] { return node.receiver.told.size() == users.size(); }));
+    for (const auto& [user, times] : node.receiver.told) {
+        EXPECT_EQ(times, 1) << user;
+    }
 }
 
 TEST(RedisFaults, AWrongPasswordAndAnOldServerAreSaidClearly) {
@@ -318,6 +425,21 @@ TEST(RedisBusOfTwoNodes, OfMoreThanCanBeKeptUntilItIsPublishedTheOthersReadAllAn
         },
         Millis{5'000}));
     ASSERT_TRUE(other.until([&] { return other.receiver.profiles.size() == 10'000; }));
+}
+
+TEST(RedisBusOfTwoNodes, FO_005_WordOfAnErasureGoesBeforeThatOfRulesWhereNotAllCanBeKept) {
+    MutedPublisher nodes;
+    RedisNode& mute = nodes.mute;
+    RedisNode& other = nodes.other;
+    ASSERT_TRUE(other.until([&] { return mute.client->usable() && other.client->usable(); }));
+    for (int i = 0; i < 10'000; ++i) {
+        mute.bus->endpoint(0).publish_profile_changed(UserId("user" + std::to_string(i)), 3);
+    }
+    mute.bus->endpoint(0).publish_profile_changed(UserId("gone"), kErased);
+    ASSERT_TRUE(mute.until([&] { return mute.bus->counters().unsent_dropped == 1; }));
+    nodes.unmute();
+    ASSERT_TRUE(other.until([&] { return other.receiver.profiles.size() == 10'000; }));
+    EXPECT_EQ(std::ranges::count(other.receiver.profiles, "gone"), 1);
 }
 
 TEST(RedisBusOfTwoNodes, AHolderThatDoesNotHearYetIsToldAgain) {
