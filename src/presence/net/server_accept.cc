@@ -6,7 +6,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -111,8 +110,6 @@ void Server::State::take_in(int fd, const sockaddr_storage& address, const Liste
         ::close(fd);
         return;
     }
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const ConnectionId id = slots.take();
     if (!loop.add_socket(fd, kSocketEvents, id.value)) {
         slots.give_back(id);

@@ -89,6 +89,13 @@ TEST_F(ServerSend, WhatDoesNotFitIsKeptAndSentInOrder) {
     EXPECT_EQ(server_.send_text(id(), "again"), SendResult::sent);
 }
 
+TEST_F(ServerSend, AReaderIsKnownToBeSlowBeforeTheKernelHoldsMegabytes) {
+    Peer peer = open(8192);
+    const std::size_t sent = fill(id());
+    EXPECT_GE(sent * message(1).size(), 256U * 1024U);
+    EXPECT_LE(sent * message(1).size(), 512U * 1024U);
+}
+
 TEST_F(ServerSend, TheQueueIsBounded) {
     Peer peer = open(8192);
     fill(id());
