@@ -99,7 +99,7 @@ Detached ClusterMember::assert_all(std::string incarnation) {
         }
     }
     asserting_ = false;
-    if (!done) {
+    if (!done || health_ != StoreHealth::ok) {
         must_assert_ = true;  // At the next renewal.
         co_return;
     }

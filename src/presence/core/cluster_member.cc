@@ -65,7 +65,7 @@ Detached ClusterMember::beat() {
 Task<bool> ClusterMember::renew() {
     const MonoTime sent_at = parts_.clock.now();
     const Millis slept = sent_at - std::exchange(beat_at_, sent_at);
-    if (health_ == StoreHealth::ok && slept > parts_.config.cluster.lease) {
+    if (health_ != StoreHealth::down && slept > parts_.config.cluster.lease) {
         rename();  // Not the store, this process was away: others may have settled its death.
     }
     const WallTime sent_wall = parts_.clock.wall_now();
@@ -86,8 +86,7 @@ Task<bool> ClusterMember::renew() {
         schedule(Millis{0});
         co_return false;
     }
-    set_health(membership.error().code == ErrorCode::limit_exceeded ? StoreHealth::degraded
-                                                                    : StoreHealth::down);
+    set_health(StoreHealth::down);
     co_return false;
 }
 
@@ -126,13 +125,17 @@ void ClusterMember::keep_time(const Membership& membership, MonoTime sent_at, Wa
 
 void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall) {
     keep_time(membership, sent_at, sent_wall);
+    const bool was_down = health_ == StoreHealth::down;
     const bool was_away = health_ != StoreHealth::ok;
+    const StoreHealth health = membership.refuses_writes ? StoreHealth::degraded : StoreHealth::ok;
+    const bool is_back = was_away && health == StoreHealth::ok;
     const bool first = incarnation_.empty();
     const bool lost = !first && membership.incarnation != incarnation_;
     const bool failed_over = !first && membership.failovers != failovers_;
     incarnation_ = membership.incarnation;
     failovers_ = membership.failovers;
-    // What happened meanwhile was kept here.
+    // What happened meanwhile was kept here. (Where the store refuses writes, it is stated by
+    // `is_back`.)
     const bool lapsed = lease_until_ != MonoTime{} && parts_.clock.now() >= lease_until_;
     lease_until_ = sent_at + parts_.config.cluster.lease;
     if (lost || failed_over) {
@@ -140,7 +143,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         ++losses_;
         count_loss(lost);
     }
-    if (lost || failed_over || was_away) {
+    if (lost || failed_over || was_down) {
         // The others may find their way back to it later than this node.
         no_deaths_until_ = parts_.clock.now() + parts_.config.cluster.lease;
     }
@@ -161,7 +164,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
             lose_memory_of_others();
         }
         // It has taken its leave, and with it go those who were in rooms by it.
-        if (!others_.contains(node) && !lost && !failed_over && !was_away) {
+        if (!others_.contains(node) && !lost && !failed_over && !was_down) {
             forget_in_rooms(node);
         }
     }
@@ -169,7 +172,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         asserted_ = incarnation_;  // There is nothing to state yet.
     }
     // Who comes while the store is away is back with all the others.
-    const bool was_missed = was_away && (!first || counters_.renewal_failures > 0);
+    const bool was_missed = is_back && (!first || counters_.renewal_failures > 0);
     if (lost || was_missed) {
         awaited_ = {lived.begin(), lived.end()};
         if (first) {
@@ -188,13 +191,14 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     const bool waited = !awaited_.empty();
     learn_who_has_stated(membership);
     tell_threads(false, {});
-    if (!first && (was_away || lapsed || must_assert_ || losses_healed_ < losses_)) {
+    const bool may_lack = is_back || lapsed || must_assert_ || losses_healed_ < losses_;
+    if (!first && may_lack && health == StoreHealth::ok) {
         // After what the threads were told: this one would go ahead of it.
         parts_.scheduler.post([this] { assert_all(incarnation_); });
     } else if (waited && awaited_.empty()) {
         parts_.scheduler.post([this] { assert_all({}); });
     }
-    set_health(StoreHealth::ok);
+    set_health(health);
     if (first) {
         look_again_everywhere();  // Who watched before the store was reached was told `unknown`.
     }
@@ -242,7 +246,7 @@ void ClusterMember::set_health(StoreHealth health) {
     if (health != StoreHealth::ok) {
         asserted_.clear();  // What happens now is kept here, and is to be stated before it counts.
     }
-    spares_watchers_ = spares_watchers_ || health == StoreHealth::down;
+    spares_watchers_ = spares_watchers_ || health != StoreHealth::ok;
     tell_threads(false, {});
     parts_.on_health(health);
     parts_.scheduler.cancel(unknown_timer_);
@@ -257,7 +261,7 @@ void ClusterMember::suspect() {
     // meets it would trouble everybody.
     const MonoTime now = parts_.clock.now();
     const bool lately = suspected_at_ != MonoTime{} && now < suspected_at_ + kSuspectEvery;
-    if (health_ == StoreHealth::ok && !stopped_ && !lately) {
+    if (health_ != StoreHealth::down && !stopped_ && !lately) {
         suspected_at_ = now;
         set_health(StoreHealth::down);
         schedule(Millis{0});

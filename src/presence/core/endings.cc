@@ -143,7 +143,7 @@ Task<bool> PresenceService::end_locked(SlotId user, SlotId session, Cause cause,
         }
         // While the store was away the user may have come back elsewhere, which is to be stated
         // yet: it is looked at again until it is (DESIGN rule 30).
-        draft.refused = by_itself && draft.sessions.empty() && !parts_.nodes.knows_all() &&
+        draft.refused = by_itself && draft.sessions.empty() && !parts_.nodes.all_have_stated() &&
                         parts_.nodes.vouches(parts_.clock.now());
     };
     Result<bool> settled = co_await settle(user, cause, std::move(edit));

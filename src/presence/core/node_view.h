@@ -28,8 +28,9 @@ struct NodeView {
     /// which it had nothing left (0: none did that).
     std::uint32_t losses = 0;
     std::uint32_t lost_all = 0;
-    /// The store went away less than ClusterConfig::unknown_after ago, or is back since and not all
-    /// nodes have stated theirs: who was told something goes on holding it (DESIGN rule 30).
+    /// The store went away less than ClusterConfig::unknown_after ago, refuses writes, or is back
+    /// since and not all nodes have stated theirs: who was told something goes on holding it
+    /// (DESIGN rule 30).
     bool spares_watchers = false;
 
     [[nodiscard]] bool alone() const noexcept { return !self; }
@@ -40,8 +41,14 @@ struct NodeView {
     /// Nothing that other nodes wrote can be read.
     [[nodiscard]] bool is_cut_off() const noexcept { return health == StoreHealth::down; }
 
-    /// Whether a user without a record, or offline by it, is one who is not there.
-    [[nodiscard]] bool knows_all() const noexcept { return alone() || all_stated; }
+    /// Whether all nodes have stated who is with them since the store was away.
+    [[nodiscard]] bool all_have_stated() const noexcept { return alone() || all_stated; }
+
+    /// Whether a user without a record, or offline by it, is one who is not there. While the store
+    /// refuses writes others may hold who came since.
+    [[nodiscard]] bool knows_all() const noexcept {
+        return all_have_stated() && health != StoreHealth::degraded;
+    }
 
     /// When `node` was last alive; empty: it still is, or it is not known, as it may just have
     /// come.

@@ -285,7 +285,7 @@ void RoomDesk::take_unreachable(RoomSubject& subject, bool counts) {
         return;  // All are looked at again when it can be told, or has long not been.
     }
     changed(subject, subject.take_unreachable(counts), false);
-    if (!parts_.nodes.is_cut_off()) {
+    if (parts_.nodes.health == StoreHealth::ok) {
         look_again_later(subject,
                          kRetry);  // It has come back meanwhile, or is not known to be away.
     }

@@ -226,7 +226,7 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     Result<bool> all = true;
     for (std::size_t i = 0; i < users.size() && !parts_.nodes.is_cut_off(); i += kBatch) {
         std::vector<UserId> batch = slice(users, i, kBatch);
-        if (!parts_.nodes.knows_all()) {
+        if (!parts_.nodes.all_have_stated()) {
             // Ends of presences wait for the word of all, as their users may have come back
             // elsewhere.
             std::erase_if(batch, [this](const UserId& user) {

@@ -18,12 +18,27 @@ const Face& face_for(const Presence& presence, Verdict verdict) {
     return verdict.own() ? presence.own : presence.shown;
 }
 
+/// What a store that refuses writes could not take of this node's people is newer than what it has.
+void take_what_was_kept(const std::vector<UserRecordRef>& held,
+                        std::vector<UserRecordRef>& stored) {
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+        const bool is_newer = held[i] && (!stored[i] || stored[i]->presence.own_version <
+                                                            held[i]->presence.own_version);
+        stored[i] = is_newer ? held[i] : stored[i];
+    }
+}
+
 }  // namespace
 
 Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<UserId> users) {
     if (!nodes_.is_cut_off()) {
         std::vector<UserId> asked = users;
         Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
+        if (loaded && nodes_.health == StoreHealth::degraded && held_here_) {
+            Task<std::vector<UserRecordRef>> asking = held_here_(std::move(users));
+            const std::vector<UserRecordRef> held = co_await asking;
+            take_what_was_kept(held, *loaded);
+        }
         if (loaded) {
             co_return without_unreadable(std::move(*loaded));
         }

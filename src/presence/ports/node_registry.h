@@ -39,6 +39,8 @@ struct Membership {
     /// Grows when a part of the store changed hands, and the last writes to it may be lost.
     std::uint64_t failovers = 0;
     WallTime reference_now;  ///< By the clock of the store, at some moment during the call.
+    /// The store, or a part of it, takes nothing that needs room. Ends of presences it still takes.
+    bool refuses_writes = false;
     std::vector<NodeFacts> nodes;
 };
 

@@ -163,6 +163,22 @@ TEST(RedisFaults, WhatAnEndpointAskedForWhileAwayComesIntoForceByItself) {
     EXPECT_TRUE(node.until([&] { return node.receiver.told["ada"] == 1; }));
 }
 
+TEST(RedisFaults, AServerWithoutRoomIsSaidToRefuseWritesThoughNobodyWrites) {
+    RedisServer server({"--maxmemory-policy", "noeviction"});
+    RedisNode node(server.config());
+    ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
+    ASSERT_EQ(node.commit(kAda, 1).value(), CommitOutcome::committed);
+    node.pass(Millis{1'200});
+    EXPECT_FALSE(node.client->refuses_writes());
+    server.command({"CONFIG", "SET", "maxmemory", "1"});
+    ASSERT_TRUE(node.until([&] { return node.client->refuses_writes(); }, Millis{3'000}));
+    EXPECT_FALSE(node.commit(kAda, 2));
+    EXPECT_EQ(node.stored(kAda), 1);
+    server.command({"CONFIG", "SET", "maxmemory", "0"});
+    ASSERT_TRUE(node.until([&] { return !node.client->refuses_writes(); }, Millis{3'000}));
+    EXPECT_EQ(node.commit(kAda, 2).value(), CommitOutcome::committed);
+}
+
 TEST(RedisFaults, APausedServerCostsNobodyMoreThanTheTimeout) {
     RedisServer server;
     RedisNode node(server.config());

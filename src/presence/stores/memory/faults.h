@@ -17,11 +17,16 @@ public:
     void set_unavailable(bool unavailable) { unavailable_ = unavailable; }
     /// Writes are done, and yet answered with `unavailable`: the outcome is unknown.
     void set_loses_answers(bool loses) { loses_answers_ = loses; }
+    /// Only what ends presences is written; all else fails with `unavailable`.
+    void set_refuses_writes(bool refuses) { refuses_writes_ = refuses; }
+    void count_refusal() { ++writes_refused_; }
+    [[nodiscard]] std::uint64_t writes_refused() const { return writes_refused_; }
     /// Every call waits that long before it does anything. Zero: none.
     void set_delay(Millis delay) { delay_ms_ = delay.count(); }
 
     [[nodiscard]] bool unavailable() const { return unavailable_; }
     [[nodiscard]] bool loses_answers() const { return loses_answers_; }
+    [[nodiscard]] bool refuses_writes() const { return refuses_writes_; }
     [[nodiscard]] Millis delay() const { return Millis{delay_ms_}; }
 
     [[nodiscard]] static Error error(const char* store) {
@@ -31,6 +36,8 @@ public:
 private:
     std::atomic<bool> unavailable_ = false;
     std::atomic<bool> loses_answers_ = false;
+    std::atomic<bool> refuses_writes_ = false;
+    std::atomic<std::uint32_t> writes_refused_ = 0;
     std::atomic<std::int64_t> delay_ms_ = 0;
 };
 

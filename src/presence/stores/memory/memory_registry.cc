@@ -37,6 +37,7 @@ Task<Result<Membership>> MemoryRegistry::renew(NodeLease lease) {
     Membership membership;
     membership.incarnation = std::to_string(nodes_.incarnation_);
     membership.failovers = nodes_.failovers_;
+    membership.refuses_writes = nodes_.sessions_.faults().refuses_writes();
     membership.reference_now = nodes_.clock_.wall_now();
     for (const auto& [id, entry] : nodes_.nodes_) {
         if (entry.settled) {

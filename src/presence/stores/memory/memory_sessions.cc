@@ -241,6 +241,11 @@ Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
     if (shared_.faults().unavailable()) {
         co_return StoreFaults::error("session store");
     }
+    if (shared_.faults().refuses_writes() &&
+        !std::ranges::all_of(
+            commits, [](const Commit& commit) { return commit.record->sessions.empty(); })) {
+        co_return StoreFaults::error("session store");
+    }
     std::vector<CommitOutcome> outcomes;
     outcomes.reserve(commits.size());
     for (Commit& commit : commits) {

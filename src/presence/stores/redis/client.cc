@@ -207,4 +207,8 @@ bool Client::usable() const noexcept {
     return state_->usable;
 }
 
+bool Client::refuses_writes() const noexcept {
+    return state_->refuses_writes;
+}
+
 }  // namespace presence::redis

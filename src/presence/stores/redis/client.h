@@ -91,6 +91,10 @@ public:
     [[nodiscard]] std::size_t waiting() const noexcept;
     /// Whether every slot has a master that answers, as far as is known. Any thread.
     [[nodiscard]] bool usable() const noexcept;
+    /// Whether a master takes nothing that needs room: it is at its `maxmemory`, cannot save, or
+    /// lacks replicas. Looked at once a second, too, so that it is known though nobody writes. Any
+    /// thread.
+    [[nodiscard]] bool refuses_writes() const noexcept;
 
 private:
     class State;

@@ -108,6 +108,9 @@ void Client::State::answered(CommandLink& link, Call call, Reply reply) {
     const ReplyView view = reply.view();
     switch (classify(view)) {
         case ReplyError::none:
+            if (call.command.script != nullptr && call.command.script->needs_room) {
+                note_room(link.endpoint(), view);
+            }
             finish(std::move(call), std::move(reply));
             return;
         case ReplyError::no_script:
@@ -139,6 +142,9 @@ void Client::State::answered(CommandLink& link, Call call, Reply reply) {
             link.reset("it has become a replica");
             return;
         case ReplyError::out_of_memory:
+            note_room(link.endpoint(), view);
+            fail(std::move(call), std::string(view.text()));
+            return;
         case ReplyError::no_auth:
             fail(std::move(call), std::string(view.text()));
             return;
@@ -204,6 +210,7 @@ void Client::State::tick() {
             ask_topology();
         }
     }
+    ask_for_room();
     leaving_.clear();
     thread.after(kTick, [this] { tick(); });
 }

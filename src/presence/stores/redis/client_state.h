@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,7 @@ public:
     WireCounters wire_counters;
     std::atomic<std::size_t> under_way = 0;
     std::atomic<bool> usable = false;
+    std::atomic<bool> refuses_writes = false;
     std::promise<Result<bool>> first_contact;
     std::future<Result<bool>> first_contact_made = first_contact.get_future();
 
@@ -68,6 +70,12 @@ private:
     void make_contact(Result<bool> how);
     void look_at_health();
 
+    // Whether masters have room, in client_room.cc
+    void ask_for_room();
+    void note_room(const Endpoint& master, ReplyView answer);
+    void forget_room(const Endpoint& master);
+    [[nodiscard]] std::vector<CommandLink*> masters() const;
+
     CommandLink& link_to(const Endpoint& endpoint);
     void dial_seeds();
     void ask_topology();
@@ -83,6 +91,8 @@ private:
     bool topology_wanted_ = false;
     MonoTime topology_at_{Millis{-1'000'000}};
     std::size_t next_asked_ = 0;
+    std::set<Endpoint> full_;  ///< Masters that refused the last thing that needs room.
+    MonoTime room_asked_at_;
     bool contacted_ = false;
     bool ending_ = false;
     std::string refused_;  ///< Why the store is not used; empty: it is.

@@ -38,6 +38,7 @@ void Client::State::link_ready(CommandLink& link) {
 
 void Client::State::link_lost(CommandLink& link, const std::string& why) {
     ++counters.lost;
+    forget_room(link.endpoint());
     if (!told_down_) {
         log::warning("redis_lost", "{}: {}", to_string(link.endpoint()), log::quoted(why));
     }
@@ -164,6 +165,7 @@ void Client::State::drop_unneeded_links() {
     for (auto each = links_.begin(); each != links_.end();) {
         if (!needed.contains(each->second.get()) && each->second->under_way() == 0) {
             const auto gone = each++;
+            forget_room(gone->first);
             leaving_.insert(links_.extract(gone));
         } else {
             ++each;

@@ -11,6 +11,9 @@
 namespace presence::redis {
 
 Script::Script(std::string source) : text(std::move(source)) {
+    const std::string_view flags = std::string_view(text).substr(0, text.find('\n'));
+    needs_room = flags.find("allow-oom") == std::string_view::npos &&
+                 flags.find("no-writes") == std::string_view::npos;
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned size = 0;
     PRESENCE_ASSERT(

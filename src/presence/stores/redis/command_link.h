@@ -16,6 +16,8 @@ struct Script {
     explicit Script(std::string source);
     std::string text;
     std::string sha;
+    /// Refused where memory is short: it writes, and its first line does not say `allow-oom`.
+    bool needs_room = false;
 };
 
 /// What is to be done. For a script, `arguments` begin with the number of keys.

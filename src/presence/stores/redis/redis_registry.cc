@@ -91,6 +91,7 @@ Task<Result<Membership>> RedisRegistry::renew(NodeLease lease) {
     const auto now = static_cast<std::int64_t>(number(view[0].text(), kTen).value_or(0));
     membership.reference_now = WallTime::from_ms(now);
     membership.failovers = bus_.counters().shaken;
+    membership.refuses_writes = client_.refuses_writes();
     for (std::size_t i = 1; i + 1 < view.size(); i += 2) {
         if (view[i].text() == "life") {
             membership.incarnation = std::string(view[i + 1].text());

@@ -280,6 +280,11 @@ const Script& probe_script() {
     return script;
 }
 
+const Script& room_script() {
+    static const Script script{std::string(kPlain) + "\nreturn 1"};
+    return script;
+}
+
 const Script& beats_script() {
     static const Script script{std::string(kBeatsSet)};
     return script;

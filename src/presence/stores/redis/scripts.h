@@ -72,6 +72,9 @@ namespace presence::redis {
 ///     KEYS  incarnation     ARGV  a new one, TTL in ms, channel, what stands before it in a probe
 [[nodiscard]] const Script& probe_script();
 
+/// Does nothing, and is refused where writes are: to find out whether they are.
+[[nodiscard]] const Script& room_script();
+
 /// Keeps the sorted set of last beats: adds, never backwards, takes out, and drops what is too old.
 ///
 ///     KEYS  the set          ARGV  TTL in ms, what is older goes, number of beats; for each its
