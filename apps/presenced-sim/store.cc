@@ -2,6 +2,8 @@
 
 #include "presence/stores/redis/codec.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -17,6 +19,21 @@ UserRecordRef through_bytes(const UserRecordRef& record) {
     Result<UserRecordRef> read = redis::decode_record(redis::encode(*record));
     PRESENCE_ASSERT(read.has_value() && *read != nullptr);
     return *read;
+}
+
+std::string told(const Commit& commit, NodeId as, CommitOutcome outcome) {
+    const Presence& presence = commit.record->presence;
+    std::string text =
+        fmt::format("node {:04x} {} {} as {} v{}, shown {} v{}, commit {}{}:", as.value >> 48U,
+                    outcome == CommitOutcome::committed ? "writes" : "could not write",
+                    commit.user.text, wire_name(presence.own.status), presence.own_version.value,
+                    wire_name(presence.shown.status), presence.shown_version.value,
+                    commit.record->commit, commit.event ? ", tells it" : "");
+    for (const Session& session : commit.record->sessions) {
+        text += fmt::format(" {}{}@{:04x}", std::string_view(session.id.text).substr(0, 4),
+                            session.grace_until ? " in grace" : "", session.node.value >> 48U);
+    }
+    return text;
 }
 }  // namespace
 
@@ -62,7 +79,14 @@ Task<Result<std::vector<CommitOutcome>>> LinkedSessions::apply(std::vector<Commi
         commit.record = through_bytes(commit.record);
     }
     below_.set_node(as);
+    std::vector<Commit> written;
+    if (link_.stores().on_written) {
+        written = commits;
+    }
     Result<std::vector<CommitOutcome>> outcomes = co_await below_.commit_many(std::move(commits));
+    for (std::size_t i = 0; i < written.size() && outcomes; ++i) {
+        link_.stores().on_written(told(written[i], as, (*outcomes)[i]));
+    }
     co_return outcomes;
 }
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ public:
     /// has somebody's rules in memory depends on all of its users.
     bool even = false;
     std::uint64_t lost_answer_in = 0;  ///< One in so many; 0: none.
+    /// Told of each write in words, if wanted.
+    std::function<void(const std::string&)> on_written;
 
     /// Remembers what a write is about to replace, for a fail-over that loses it.
     void note_write(const UserId& user);

@@ -56,6 +56,11 @@ World::~World() {
     }
 }
 
+void World::write_down(std::string* log) {
+    log_ = log;
+    stores_.on_written = [this](const std::string& line) { note(line); };
+}
+
 std::vector<std::string> World::watch_list(std::uint64_t dice) const {
     SeededRandom random(dice);
     std::vector<std::string> users;
@@ -98,6 +103,8 @@ void World::boot(std::size_t index) {
     place.server = servers_.back().get();
     place.server->network.set_even(story_.hiding != Hiding::none);
     place.server->start();
+    note(fmt::format("server {} starts at machine {} as node {:04x}", serial, index,
+                     place.server->member.self().value >> 48U));
 }
 
 void World::run_to(MonoTime end) {

@@ -39,8 +39,9 @@ public:
         std::uint64_t faults = 0;
     };
     [[nodiscard]] const Figures& figures() const { return figures_; }
-    /// Each presence as it arrived, one line each, if wanted before play().
-    void write_down(std::string* log) { log_ = log; }
+    /// Each presence as it arrived and each write to the store, one line each, if wanted before
+    /// play().
+    void write_down(std::string* log);
     /// By device: all that clients were told but those of the first user, if wanted before play().
     using Bytes = std::map<std::uint32_t, std::string>;
     void record_bytes(Bytes* bytes) { bytes_ = bytes; }  ///< Null: not.
