@@ -85,6 +85,7 @@ void World::kill(const Event& event, Place& place) {
         return;
     }
     place.server->kill(event.value == 1);
+    truth_.stopped(place.server->serial);
     died(event.who, event.lasts);
 }
 
@@ -110,6 +111,7 @@ void World::pause(const Event& event, Place& place) {
     place.paused = true;
     place.paused_from = now();
     server->process.pause();
+    truth_.stopped(server->serial);
     for_a_while(event.lasts, config_.death_patience() + Millis{4'000}, [this, &place, server] {
         place.paused = false;
         place.paused_to = now();

@@ -30,8 +30,8 @@ MonoTime Truth::absent_from(const Session& session) const {
     if (!dead_.contains(session.server)) {
         return session.absent_from;
     }
-    const auto lease = leases_.find(session.server);
-    const MonoTime last = lease == leases_.end() ? MonoTime{} : lease->second;
+    const auto missed = missed_.find(session.server);
+    const MonoTime last = missed == missed_.end() ? MonoTime{} : missed->second;
     return std::min(session.absent_from, last + config_.death_patience() + Millis{1'000});
 }
 
@@ -220,7 +220,7 @@ void Truth::renewed(MonoTime now, std::uint64_t server) {
             }
         }
     }
-    lease = renewals_[server] = now;
+    lease = missed_[server] = renewals_[server] = now;
 }
 
 void Truth::died(MonoTime now, std::uint64_t server) {
@@ -297,9 +297,13 @@ void Truth::store_lost(MonoTime now) {
 void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at) {
     for (auto& [server, lease] : leases_) {
         if (alive.contains(server) && renewals_[server] <= back_at) {
-            lease = now;
+            lease = missed_[server] = now;
         }
     }
+}
+
+void Truth::stopped(std::uint64_t server) {
+    leases_[server] = renewals_[server];
 }
 
 bool Truth::seems_gone(MonoTime now, const std::string& user, std::uint64_t server,
@@ -312,12 +316,14 @@ bool Truth::seems_gone(MonoTime now, const std::string& user, std::uint64_t serv
             return false;
         }
         bool was_here = false;
-        std::uint64_t then = 0;
+        // Whenever it read the record since, that named the session, and another server.
+        bool is_elsewhere = false;
         for (const Stop& stop : session.way) {
-            then = stop.from <= read ? stop.server : then;
+            const bool other = stop.server != 0 && stop.server != server;
+            is_elsewhere = stop.from <= read ? other : is_elsewhere && other;
             was_here = was_here || stop.server == server;
         }
-        if (then != 0 && then != server && session.absent_from > read) {
+        if (is_elsewhere && session.absent_from > read) {
             return false;
         }
         held = held || was_here;

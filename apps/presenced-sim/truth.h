@@ -61,6 +61,9 @@ public:
     /// No time until now counts against the leases of these: the store was away for all until
     /// `back_at`, and they have not renewed theirs since.
     void forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at);
+    /// The server does not run from now on. What it was forgiven counts for nothing if it has not
+    /// renewed its lease since: its sessions are in grace from its last renewal (DESIGN rule 32).
+    void stopped(std::uint64_t server);
     /// Whether a server that the store does not answer since then must take the user for gone: the
     /// sessions that it knew of were all its own, and are over or went elsewhere (RULINGS 29).
     [[nodiscard]] bool seems_gone(MonoTime now, const std::string& user, std::uint64_t server,
@@ -189,8 +192,9 @@ private:
     const CoreConfig& config_;
     std::map<std::string, PersonState> people_;
     std::map<std::uint64_t, SessionName> sessions_;  ///< By connection.
-    /// By server: since when the others have reason to miss it.
+    /// By server: since when the others have reason to miss it, at the earliest and at the latest.
     std::map<std::uint64_t, MonoTime> leases_;
+    std::map<std::uint64_t, MonoTime> missed_;
     std::map<std::uint64_t, MonoTime> renewals_;  ///< The last one.
     std::map<std::uint64_t, MonoTime> clocks_set_;
     std::map<std::uint64_t, MonoTime> woken_;
