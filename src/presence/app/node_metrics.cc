@@ -89,6 +89,9 @@ void write_redis(MetricPage& page, const SharedStore& store) {
             client.refused);
     counter("presenced_redis_calls_failed_total", "Calls that Redis did not answer.",
             client.failed);
+    counter("presenced_redis_writes_refused_total",
+            "Calls that Redis refused because it takes no writes: its memory is full, or the like.",
+            client.writes_refused);
     counter("presenced_redis_redirections_total", "MOVED and ASK.", client.redirected);
     counter("presenced_redis_put_off_total", "Calls that Redis was not ready for.", client.put_off);
     counter("presenced_redis_scripts_sent_total", "Scripts that Redis did not know yet.",

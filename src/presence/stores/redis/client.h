@@ -18,9 +18,10 @@ namespace presence::redis {
 /// What the client has been through. Any thread may read.
 struct ClientCounters {
     std::atomic<std::uint64_t> calls = 0;
-    std::atomic<std::uint64_t> refused = 0;       ///< Over RedisConfig::queue.
-    std::atomic<std::uint64_t> failed = 0;        ///< Ended as `unavailable`.
-    std::atomic<std::uint64_t> redirected = 0;    ///< MOVED and ASK.
+    std::atomic<std::uint64_t> refused = 0;         ///< Over RedisConfig::queue.
+    std::atomic<std::uint64_t> failed = 0;          ///< Ended as `unavailable`.
+    std::atomic<std::uint64_t> writes_refused = 0;  ///< Of those: the server takes no writes.
+    std::atomic<std::uint64_t> redirected = 0;      ///< MOVED and ASK.
     std::atomic<std::uint64_t> put_off = 0;       ///< LOADING, TRYAGAIN, CLUSTERDOWN and the like.
     std::atomic<std::uint64_t> scripts_sent = 0;  ///< NOSCRIPT: sent as a whole.
     std::atomic<std::uint64_t> lost = 0;          ///< Connections.
@@ -92,7 +93,7 @@ public:
     /// Whether every slot has a master that answers, as far as is known. Any thread.
     [[nodiscard]] bool usable() const noexcept;
     /// Whether a master takes nothing that needs room: it is at its `maxmemory`, cannot save, or
-    /// lacks replicas. Looked at once a second, too, so that it is known though nobody writes. Any
+    /// lacks replicas. Asked every ten seconds, too, so that it is known though nobody writes. Any
     /// thread.
     [[nodiscard]] bool refuses_writes() const noexcept;
 

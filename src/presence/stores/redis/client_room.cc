@@ -10,7 +10,10 @@
 namespace presence::redis {
 
 namespace {
-constexpr Millis kLookEvery{1'000};
+/// How often a master is asked: where it had room, as a whole cluster costs a command each time, and
+/// where it had none, as all wait for its answer.
+constexpr Millis kAskEvery{10'000};
+constexpr Millis kAskFullEvery{1'000};
 }
 
 /// Slots of one master mostly follow each other.
@@ -28,7 +31,7 @@ std::vector<CommandLink*> Client::State::masters() const {
 
 void Client::State::ask_for_room() {
     const MonoTime now = thread.clock().now();
-    if (now - room_asked_at_ < kLookEvery) {
+    if (now - room_asked_at_ < (full_.empty() ? kAskEvery : kAskFullEvery)) {
         return;
     }
     room_asked_at_ = now;

@@ -142,6 +142,7 @@ void Client::State::answered(CommandLink& link, Call call, Reply reply) {
             link.reset("it has become a replica");
             return;
         case ReplyError::out_of_memory:
+            ++counters.writes_refused;
             note_room(link.endpoint(), view);
             fail(std::move(call), std::string(view.text()));
             return;
