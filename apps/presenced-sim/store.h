@@ -198,6 +198,7 @@ public:
     [[nodiscard]] Task<Result<ProfileChange>> revoke(UserId user, WallTime before) override;
     [[nodiscard]] Task<Result<bool>> save_last_seen(std::vector<LastSeenRow> rows) override;
     [[nodiscard]] Task<Result<std::vector<UserId>>> erase(UserId user, WallTime at) override;
+    [[nodiscard]] std::uint64_t writes_refused() const override { return below_.writes_refused(); }
 
 private:
     Link& link_;

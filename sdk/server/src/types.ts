@@ -208,6 +208,6 @@ export interface StreamEvent {
 
 export interface Readiness {
   status: "ready" | "starting" | "draining" | "degraded" | "storeDown";
-  store?: "ok" | "down";
-  database?: "ok" | "down";
+  store?: "ok" | "degraded" | "down";
+  database?: "ok" | "degraded" | "down";
 }

@@ -71,6 +71,10 @@ public:
     /// the versions and the revocation mark, so that neither goes back.
     /// @return The users whose rules, contacts or blocks named the erased one.
     [[nodiscard]] virtual Task<Result<std::vector<UserId>>> erase(UserId user, WallTime at) = 0;
+
+    /// Transactions of writes that the database refused as `unavailable`, of all threads, since the
+    /// start: one that answers and has no room, say, is told by nothing else.
+    [[nodiscard]] virtual std::uint64_t writes_refused() const = 0;
 };
 
 }  // namespace presence

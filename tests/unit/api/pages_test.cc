@@ -58,6 +58,29 @@ TEST_F(Pages, FO090_ReadinessSaysWhichStoreIsMissing) {
     pass(5s);
 }
 
+TEST_F(Pages, ReadinessSaysWhichStoreRefusesWrites) {
+    start();
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"ready","store":"ok","database":"ok"})");
+    profiles.faults().set_refuses_writes(true);
+    Sending contacts;
+    contacts.body = R"({"users":["bob"]})";
+    EXPECT_EQ(call("PUT", "/v1/users/ann/contacts", contacts).status, 503);
+    pass(1s);
+    const Reply full = open("GET", "/readyz");
+    EXPECT_EQ(full.status, 200);
+    EXPECT_EQ(full.body, R"({"status":"degraded","store":"ok","database":"degraded"})");
+    profiles.faults().set_refuses_writes(false);
+    pass(9s);
+    EXPECT_EQ(open("GET", "/readyz").body, full.body);
+    pass(2s);
+    EXPECT_EQ(open("GET", "/readyz").body, R"({"status":"ready","store":"ok","database":"ok"})");
+    threads[0]->shard.nodes.health = StoreHealth::degraded;
+    pass(1s);
+    EXPECT_EQ(open("GET", "/readyz").body,
+              R"({"status":"degraded","store":"degraded","database":"ok"})");
+    EXPECT_EQ(open("GET", "/readyz").status, 200);
+}
+
 TEST_F(Pages, ServeTheContract) {
     const Reply protocol = open("GET", "/v1/protocol.json");
     EXPECT_EQ(protocol.body, assets.protocol_json);

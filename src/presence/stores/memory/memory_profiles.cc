@@ -126,12 +126,16 @@ std::vector<UserId> MemoryProfiles::erase(const UserId& user, WallTime at) {
 }
 
 template <class T, class Work>
-Task<Result<T>> MemoryProfileStore::answer(Work work) {
+Task<Result<T>> MemoryProfileStore::answer(Work work, bool writes) {
     StoreFaults& faults = shared_.faults();
     if (scheduler_ != nullptr && faults.delay() > Millis{0}) {
         co_await wait_for(*scheduler_, faults.delay());
     }
     if (faults.unavailable()) {
+        co_return StoreFaults::error("profile store");
+    }
+    if (writes && faults.refuses_writes()) {
+        faults.count_refusal();
         co_return StoreFaults::error("profile store");
     }
     Result<T> result = work();
@@ -142,14 +146,15 @@ Task<Result<T>> MemoryProfileStore::answer(Work work) {
 }
 
 Task<Result<std::vector<ProfileRef>>> MemoryProfileStore::load(std::vector<UserId> users) {
-    return answer<std::vector<ProfileRef>>([this, users = std::move(users)] {
+    const auto read = [this, users = std::move(users)] {
         std::vector<ProfileRef> profiles;
         profiles.reserve(users.size());
         for (const UserId& user : users) {
             profiles.push_back(shared_.load(user));
         }
         return profiles;
-    });
+    };
+    return answer<std::vector<ProfileRef>>(read, false);
 }
 
 Task<Result<bool>> MemoryProfileStore::save_declared(UserId user, DeclaredState declared) {

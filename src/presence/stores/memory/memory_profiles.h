@@ -65,13 +65,16 @@ public:
     [[nodiscard]] Task<Result<ProfileChange>> revoke(UserId user, WallTime before) override;
     [[nodiscard]] Task<Result<bool>> save_last_seen(std::vector<LastSeenRow> rows) override;
     [[nodiscard]] Task<Result<std::vector<UserId>>> erase(UserId user, WallTime at) override;
+    [[nodiscard]] std::uint64_t writes_refused() const override {
+        return shared_.faults().writes_refused();
+    }
 
 private:
     [[nodiscard]] Task<Result<ProfileChange>> change_set(UserId user, UserSet Profile::*set,
                                                          UserSetChange change, std::size_t limit);
     /// Waits and fails as told; runs `work` otherwise.
     template <class T, class Work>
-    [[nodiscard]] Task<Result<T>> answer(Work work);
+    [[nodiscard]] Task<Result<T>> answer(Work work, bool writes = true);
 
     MemoryProfiles& shared_;
     Scheduler* scheduler_;

@@ -338,6 +338,7 @@ bool Database::run_in_transaction(Connection& connection, Job& job) {
         }
         if (!connection.worth_repeating() || run == kMostRuns) {
             note(*failure);
+            counters_.writes_refused += failure->code == ErrorCode::unavailable ? 1U : 0U;
             job.fail(told(*failure));
             return begun || connection.usable();
         }

@@ -91,8 +91,9 @@ public:
     struct Counters {
         std::atomic<std::uint64_t> calls = 0;
         std::atomic<std::uint64_t> statements_of_reads = 0;  ///< Each may serve many reads.
-        std::atomic<std::uint64_t> failures = 0;  ///< Calls that the server did not take.
-        std::atomic<std::uint64_t> refused = 0;   ///< Calls over the queue's limit.
+        std::atomic<std::uint64_t> failures = 0;        ///< Calls that the server did not take.
+        std::atomic<std::uint64_t> writes_refused = 0;  ///< Transactions among them.
+        std::atomic<std::uint64_t> refused = 0;         ///< Calls over the queue's limit.
         std::atomic<std::uint64_t> repeated = 0;  ///< Transactions run again after a deadlock.
         std::atomic<std::uint64_t> put_back = 0;  ///< Calls moved to another connection.
         std::atomic<std::uint64_t> connects = 0;  ///< Connections that came about.

@@ -23,6 +23,9 @@ public:
     [[nodiscard]] Task<Result<ProfileChange>> revoke(UserId user, WallTime before) override;
     [[nodiscard]] Task<Result<bool>> save_last_seen(std::vector<LastSeenRow> rows) override;
     [[nodiscard]] Task<Result<std::vector<UserId>>> erase(UserId user, WallTime at) override;
+    [[nodiscard]] std::uint64_t writes_refused() const override {
+        return database_.counters().writes_refused;
+    }
 
 private:
     [[nodiscard]] Task<Result<ProfileChange>> change(UserId user, NamedKind kind,

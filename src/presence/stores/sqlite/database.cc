@@ -98,6 +98,7 @@ Database::Jobs Database::take_group() {
 
 void Database::run_group(Jobs& jobs) {
     if (!ready()) {
+        writes_refused_ += jobs.front()->writes() ? 1U : 0U;
         constexpr std::int64_t kRetryAfterMs = 1000;
         for (const std::unique_ptr<Job>& job : jobs) {
             job->fail({ErrorCode::unavailable, "the database cannot be opened", kRetryAfterMs, 0});
@@ -176,6 +177,7 @@ bool Database::run_in_transaction(std::span<const std::unique_ptr<Job>> jobs) {
         connection_->execute("PRAGMA synchronous = NORMAL");
         static_cast<void>(connection_->take_failure());
     }
+    writes_refused_ += writes && noted != failures_ ? 1U : 0U;
     // Reads go on where writes fail, so only a whole transaction of writes shows that it is over.
     if (!lost && writes && failing_ && noted == failures_) {
         failing_ = false;

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] std::uint64_t commits() const { return commits_; }
     /// Times that the file was found locked, full or broken. Any thread.
     [[nodiscard]] std::uint64_t failures() const { return failures_; }
+    /// Transactions of writes among them. Any thread.
+    [[nodiscard]] std::uint64_t writes_refused() const { return writes_refused_; }
 
 private:
     class Job {
@@ -141,6 +143,7 @@ private:
     bool failing_ = false;                    ///< The worker's: for one log line each way.
     std::atomic<std::uint64_t> commits_ = 0;
     std::atomic<std::uint64_t> failures_ = 0;
+    std::atomic<std::uint64_t> writes_refused_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
