@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <hiredis/hiredis.h>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +18,6 @@ using namespace presence::redis;
 
 constexpr unsigned kSlots = 16'384;
 const Endpoint kAsked{"asked.example", 7000};
-
-struct FreeReader {
-    void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
-};
 
 void show(ReplyView reply, std::string& shown) {
     if (reply.is_array()) {
@@ -55,7 +50,7 @@ void check(ReplyView reply) {
 /// Reads as net does, and returns what was read as text; ends where the protocol is broken.
 std::vector<std::string> read(std::string_view stream, std::size_t step) {
     std::vector<std::string> shown;
-    const std::unique_ptr<redisReader, FreeReader> reader(redisReaderCreate());
+    const ReplyReader reader = new_reader();
     for (std::size_t at = 0; at < stream.size(); at += step) {
         const std::string_view piece = stream.substr(at, step);
         redisReaderFeed(reader.get(), piece.data(), piece.size());

@@ -153,6 +153,20 @@ TEST(RedisServers, AreKnownByWhatInfoTells) {
     EXPECT_FALSE(is_new_enough(""));
 }
 
+TEST(RedisReplies, AnArrayLargerThanAnyIsRefusedBeforeMemoryIsSetAsideForIt) {
+    const auto read = [](std::string_view bytes) {
+        const ReplyReader reader = new_reader();
+        redisReaderFeed(reader.get(), bytes.data(), bytes.size());
+        void* raw = nullptr;
+        const int outcome = redisReaderGetReply(reader.get(), &raw);
+        EXPECT_EQ(raw, nullptr);
+        return outcome;
+    };
+    EXPECT_EQ(read("*1048576\r\n:1\r\n"), REDIS_OK) << "the rest is to come";
+    EXPECT_EQ(read("*1048577\r\n"), REDIS_ERR);
+    EXPECT_EQ(read("*2\r\n:1\r\n*104848576\r\n"), REDIS_ERR);
+}
+
 }  // namespace
 
 }  // namespace presence::redis

@@ -42,6 +42,33 @@ ReplyView ReplyView::operator[](std::size_t index) const {
     return ReplyView(raw_->element[index]);
 }
 
+void FreeReader::operator()(redisReader* reader) const noexcept {
+    redisReaderFree(reader);
+}
+
+namespace {
+
+/// As hiredis has them, but for arrays.
+redisReplyObjectFunctions* bounded_functions() {
+    static void* (*create_array)(const redisReadTask*, int) = nullptr;
+    static redisReplyObjectFunctions functions = [] {
+        const ReplyReader plain(redisReaderCreate());
+        create_array = plain->fn->createArray;
+        redisReplyObjectFunctions made = *plain->fn;
+        made.createArray = [](const redisReadTask* task, int elements) -> void* {
+            return elements > kMostElements ? nullptr : create_array(task, elements);
+        };
+        return made;
+    }();
+    return &functions;
+}
+
+}  // namespace
+
+ReplyReader new_reader() {
+    return ReplyReader(redisReaderCreateWithFunctions(bounded_functions()));
+}
+
 void Reply::Free::operator()(redisReply* raw) const noexcept {
     freeReplyObject(raw);
 }

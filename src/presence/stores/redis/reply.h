@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+struct redisReader;
 struct redisReply;
 
 namespace presence::redis {
@@ -44,6 +45,16 @@ private:
     };
     std::unique_ptr<redisReply, Free> raw_;
 };
+
+struct FreeReader {
+    void operator()(redisReader* reader) const noexcept;
+};
+using ReplyReader = std::unique_ptr<redisReader, FreeReader>;
+
+/// Reads what a server sends. An array of more elements than kMostElements is an error: hiredis
+/// sets memory aside for all that a line of a few bytes announces.
+[[nodiscard]] ReplyReader new_reader();
+inline constexpr int kMostElements = 1 << 20;
 
 /// What an error says about what to do next.
 enum class ReplyError : std::uint8_t {

@@ -26,9 +26,6 @@ using ErrorCodeOrNone = boost::system::error_code;
 
 namespace {
 constexpr std::size_t kReadBytes = 65'536;
-struct FreeReader {
-    void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
-};
 }  // namespace
 
 /// Shared with the handlers under way, which look at `closed` before they do anything.
@@ -42,7 +39,7 @@ struct Wire::State : std::enable_shared_from_this<State> {
           resolver(on.context()),
           socket(on.context()),
           opening(on.context()),
-          reader(redisReaderCreate()),
+          reader(new_reader()),
           heard(on.clock().now()) {
         if (secured != nullptr) {
             tls.emplace(socket, *secured);
@@ -57,7 +54,7 @@ struct Wire::State : std::enable_shared_from_this<State> {
     tcp::socket socket;
     asio::steady_timer opening;
     std::optional<asio::ssl::stream<tcp::socket&>> tls;
-    std::unique_ptr<redisReader, FreeReader> reader;
+    ReplyReader reader;
     std::vector<char> input = std::vector<char>(kReadBytes);
     std::string output;   ///< Collected in this turn.
     std::string writing;  ///< Under way to the kernel, from `written` on.
