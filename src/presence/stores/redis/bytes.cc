@@ -68,6 +68,15 @@ std::uint64_t ByteReader::count() {
     return entries;
 }
 
+bool ByteReader::has_next(std::uint64_t& left) {
+    broken_ = broken_ || (left > 0 && rest_.empty());
+    if (left == 0 || broken_) {
+        return false;
+    }
+    --left;
+    return true;
+}
+
 std::int64_t ByteReader::signed_number() {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits & 1U) != 0 ? ~(bits >> 1U) : bits >> 1U);

@@ -53,6 +53,9 @@ public:
     /// How many entries of a list follow. Each has a byte at least, so more of them than there are
     /// bytes is broken, and read as none: nobody makes us hold what was not sent.
     [[nodiscard]] std::uint64_t count();
+    /// Goes through a list of `left` entries, each of which is a byte at least: that one is missing
+    /// is no older format, but broken.
+    [[nodiscard]] bool has_next(std::uint64_t& left);
     /// A reader of the next frame alone.
     [[nodiscard]] ByteReader frame() { return ByteReader(text()); }
     /// An enumerator of `Enum` below `end`; else broken.

@@ -87,17 +87,17 @@ Message statement_message(ByteReader& in) {
     statement->listed = in.byte() != 0;
     statement->members = in.number();
     statement->counted = in.number();
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         statement->present.push_back(member_from(in));
     }
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         statement->gone.emplace_back(in.text());
     }
     const std::string_view shown = in.text();
     for (std::size_t i = 0; i < std::min(shown.size(), statement->present.size()); ++i) {
         statement->present[i].shown = shown[i] != 0;
     }
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         statement->left_told.emplace_back(in.text());
     }
     return RoomStatementRef(std::move(statement));
@@ -121,7 +121,7 @@ Message stays_message(ByteReader& in) {
     said.to = NodeId{in.number()};
     said.user = UserId(in.text());
     said.session = SessionId(in.text());
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         RoomStay stay;
         stay.room = RoomId(in.text());
         stay.meta = std::string(in.text());

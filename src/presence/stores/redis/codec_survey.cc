@@ -54,7 +54,7 @@ RoomFacts facts_from(ByteReader& outer) {
     facts.large = in.byte() != 0;
     facts.exact = in.byte() != 0;
     facts.more = in.byte() != 0;
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         facts.page.push_back(member_from(in));
     }
     if (in.broken()) {
@@ -193,11 +193,11 @@ SurveyAnswerRef answer_from(ByteReader& in) {
     std::size_t connections[3]{};
     numbers_from(in, connections);
     answer->connections = {connections[0], connections[1], connections[2]};
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         answer->rooms.push_back(facts_from(in));
     }
     answer->past.since = in.time();
-    for (std::uint64_t left = in.count(); left > 0 && !in.broken(); --left) {
+    for (std::uint64_t left = in.count(); in.has_next(left);) {
         answer->past.transitions.push_back(transition_from(in));
     }
     return answer;
