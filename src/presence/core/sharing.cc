@@ -174,10 +174,7 @@ bool PresenceService::is_guess(const User& user, const std::vector<Session>& ses
 bool PresenceService::was_lost(const User& user, const UserRecord& before,
                                const UserRecord& stored) {
     if (!user.ahead && !vouches_for_any(user)) {
-        // Of whom this node holds nobody, only what it has told counts (RULINGS 3).
-        return !parts_.nodes.alone() &&
-               (stored.presence.own_version < before.presence.own_version ||
-                stored.presence.shown_version < before.presence.shown_version);
+        return false;
     }
     const NodeView& nodes = parts_.nodes;
     if (user.losses >= nodes.losses) {

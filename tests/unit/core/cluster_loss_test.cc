@@ -147,21 +147,6 @@ TEST(ClusterLoss, ANodeThatBeganDuringAnOutageWaitsForThoseWhoLivedBeforeIt) {
     EXPECT_EQ(cluster.look(late, "bob", "nobody").status, offline);
 }
 
-TEST(ClusterLoss, WhoWakesToAnEmptiedStoreDoesNotGoBackInVersions) {
-    Cluster cluster(2);
-    cluster.connect(cluster.node(0), "ann");
-    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
-    cluster.run(2s);
-    const Version told = cluster.record("ann")->presence.shown_version;
-    cluster.pause(cluster.node(0));
-    cluster.nodes.lose_all();
-    cluster.run(15s);  // Longer than its lease: what it held it does not vouch for any more.
-    cluster.go_on(cluster.node(0));
-    cluster.run(100ms);
-    cluster.connect(cluster.node(0), "ann");
-    EXPECT_GT(cluster.record("ann")->presence.shown_version, told);
-}
-
 TEST(ClusterLoss, ANodeThatNeverComesBackIsNotWaitedForLongerThanALeaseLessOneRenewal) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");
