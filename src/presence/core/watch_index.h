@@ -1,7 +1,7 @@
 #pragma once
 
-#include "presence/base/ids.h"
 #include "presence/base/chunks.h"
+#include "presence/base/ids.h"
 #include "presence/core/id_index.h"
 #include "presence/core/slot_pool.h"
 #include "presence/model/presence.h"

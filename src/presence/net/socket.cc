@@ -80,8 +80,8 @@ std::optional<SocketAddress> resolve(const HostAndPort& parts) {
     return address;
 }
 
-/// What the kernel takes and cannot send yet. It would take megabytes: outdated news that nobody can
-/// take back, and a reader that is known to be slow only after them (DESIGN rule 21).
+/// What the kernel takes and cannot send yet. It would take megabytes: outdated news that nobody
+/// can take back, and a reader that is known to be slow only after them (DESIGN rule 21).
 constexpr int kUnsentInKernel = 256 * 1024;
 
 /// Opens, binds and listens; -1 with errno set where the system refuses.
