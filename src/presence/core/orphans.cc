@@ -137,6 +137,9 @@ void PresenceService::renamed(MonoTime last_vouched) {
                     settle_above(id, told);
                 });
         }
+        if (user.untold && user.flap) {
+            user.flap->shown.known = user.flap->own.known = false;  // Only here was it told.
+        }
         user.loaded = user.ahead = user.untold = false;
         if (user.sessions.empty()) {
             without_sessions.push_back(slot);

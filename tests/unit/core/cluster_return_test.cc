@@ -82,6 +82,28 @@ TEST(ClusterReturn, AnEndIsToldAlsoWhereTheRecordWasLostShortlyBefore) {
     EXPECT_TRUE(cluster.stored_last_seen("ann").has_value());
 }
 
+TEST(ClusterReturn, WhatANodeToldNobodyElseBeforeItWasRenamedIsToldTheOthersAfterIt) {
+    Cluster cluster(2);
+    Node& sleeper = cluster.node(0);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(sleeper, "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.run(5s);
+    cluster.pause(sleeper);
+    cluster.run(60s);
+    ASSERT_EQ(cluster.connection(bob).told.back().status, offline);
+    // Before it has renewed its lease it tells its own, and thereby opens her anti-flap window.
+    sleeper.scheduler.post([&sleeper] {
+        static_cast<void>(start_task(sleeper.shard.service.change_status(
+            UserId("ann"), StatusChange{DeclaredStatus::busy, std::nullopt, false, nullptr},
+            false)));
+    });
+    cluster.go_on(sleeper);
+    cluster.run(10s);
+    EXPECT_EQ(cluster.record("ann")->presence.shown.status, busy);
+    EXPECT_EQ(cluster.connection(bob).told.back().status, busy);
+}
+
 }  // namespace
 
 }  // namespace presence::testing

@@ -55,6 +55,7 @@ struct PickyStore final : ProfileStore {
     Task<Result<std::vector<UserId>>> erase(UserId, WallTime) override {
         co_return std::vector<UserId>();
     }
+    std::uint64_t writes_refused() const override { return 0; }
     std::vector<UserId> taken;
 };
 
