@@ -36,7 +36,8 @@ describe('degraded.show', () => {
     await redis.start();
     await w.sees(one.user, 'busy', 15_000);
     await delay(1000);
-    assert.deepEqual(statuses(holds, one.user), []);
+    // A store that was restarted may have lost writes, so all is stated again under higher versions.
+    assert.deepEqual(statuses(holds, one.user).filter((status) => status !== 'busy'), []);
     await one.ask({ type: 'status', status: 'dnd' });
     for (const each of [w, holds]) await each.sees(one.user, 'dnd', 5000);
   });
