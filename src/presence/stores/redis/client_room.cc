@@ -10,11 +10,11 @@
 namespace presence::redis {
 
 namespace {
-/// How often a master is asked: where it had room, as a whole cluster costs a command each time, and
-/// where it had none, as all wait for its answer.
+/// How often a master is asked: where it had room, as a whole cluster costs a command each time,
+/// and where it had none, as all wait for its answer.
 constexpr Millis kAskEvery{10'000};
 constexpr Millis kAskFullEvery{1'000};
-}
+}  // namespace
 
 /// Slots of one master mostly follow each other.
 std::vector<CommandLink*> Client::State::masters() const {
