@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { hasPostgres } from '../../integration/lib/postgres.mjs';
-import { freePort } from '../../integration/lib/redis.mjs';
 import { until } from '../../integration/lib/server.mjs';
 import { root } from '../lib/files.mjs';
 
@@ -15,11 +15,25 @@ let folder;
 before(() => { folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-dev-cluster-')); });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+const isFree = (port) => new Promise((resolve) => {
+  const server = net.createServer().once('error', () => resolve(false));
+  server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+});
+
+/** The first of three that are free, below those that the system gives out by itself. */
+async function threePorts() {
+  for (let tries = 0; tries < 100; tries++) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000);
+    if ((await Promise.all([first, first + 1, first + 2].map(isFree))).every(Boolean)) return first;
+  }
+  throw new Error('no three ports in a row are free');
+}
+
 /** Processes whose command line names the folder. */
 const left = () => spawnSync('ps', ['-eo', 'args']).stdout.toString().split('\n').filter((line) => line.includes(`${folder}/presenced-cluster.`));
 
 test('dev cluster: three nodes that know each other, each with the demo page; Ctrl-C ends all and leaves nothing', { skip: !hasPostgres && 'no PostgreSQL here', timeout: 120_000 }, async () => {
-  const port = await freePort();
+  const port = await threePorts();
   spawnSync('chmod', ['755', folder]);  // For the user that PostgreSQL runs as.
   const script = spawn('bash', ['tools/cluster.sh', binary], { cwd: root, env: { ...process.env, TMPDIR: folder, FIRST_PORT: String(port) } });
   let said = '';
