@@ -171,7 +171,7 @@ TEST(RedisFaults, AServerWithoutRoomIsSaidToRefuseWritesThoughNobodyWrites) {
     node.pass(Millis{1'200});
     EXPECT_FALSE(node.client->refuses_writes());
     server.command({"CONFIG", "SET", "maxmemory", "1"});
-    ASSERT_TRUE(node.until([&] { return node.client->refuses_writes(); }, Millis{12'000}));
+    ASSERT_TRUE(node.until([&] { return node.client->refuses_writes(); }, Millis{4'000}));
     EXPECT_FALSE(node.commit(kAda, 2));
     EXPECT_EQ(node.stored(kAda), 1);
     server.command({"CONFIG", "SET", "maxmemory", "0"});

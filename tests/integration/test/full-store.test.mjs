@@ -29,7 +29,7 @@ const health = async (node) => /^presenced_store_health\{state="(\w+)"\} 1$/m.ex
 /** No more room, and both nodes know. */
 async function fill() {
   await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-  for (const node of [a, b]) await until(async () => await health(node) === 'degraded', 'the node to find out', 15_000);
+  for (const node of [a, b]) await until(async () => await health(node) === 'degraded', 'the node to find out', 8000);
 }
 const makeRoom = () => redis.command('CONFIG', 'SET', 'maxmemory', '0');
 

@@ -93,7 +93,7 @@ public:
     /// Whether every slot has a master that answers, as far as is known. Any thread.
     [[nodiscard]] bool usable() const noexcept;
     /// Whether a master takes nothing that needs room: it is at its `maxmemory`, cannot save, or
-    /// lacks replicas. Asked every ten seconds, too, so that it is known though nobody writes. Any
+    /// lacks replicas. Asked every two seconds, too, so that it is known though nobody writes. Any
     /// thread.
     [[nodiscard]] bool refuses_writes() const noexcept;
 

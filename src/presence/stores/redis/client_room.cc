@@ -10,9 +10,9 @@
 namespace presence::redis {
 
 namespace {
-/// How often a master is asked: where it had room, as a whole cluster costs a command each time,
-/// and where it had none, as all wait for its answer.
-constexpr Millis kAskEvery{10'000};
+/// How often a master is asked: where it had room, as often as a lease is renewed, or who comes on
+/// another node would be shown offline for longer; where it had none, all wait for its answer.
+constexpr Millis kAskEvery{2'000};
 constexpr Millis kAskFullEvery{1'000};
 }  // namespace
 
