@@ -1,6 +1,7 @@
 #include "presence/stores/memory/memory_sessions.h"
 
 #include "presence/base/assert.h"
+#include "presence/ports/ending_record.h"
 
 #include <algorithm>
 #include <utility>
@@ -242,8 +243,8 @@ Task<Result<std::vector<CommitOutcome>>> MemorySessionStore::commit_many(
         co_return StoreFaults::error("session store");
     }
     if (shared_.faults().refuses_writes() &&
-        !std::ranges::all_of(
-            commits, [](const Commit& commit) { return commit.record->sessions.empty(); })) {
+        !std::ranges::all_of(commits,
+                             [](const Commit& commit) { return is_ending(*commit.record); })) {
         co_return StoreFaults::error("session store");
     }
     std::vector<CommitOutcome> outcomes;

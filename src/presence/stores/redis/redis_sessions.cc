@@ -2,6 +2,7 @@
 
 #include "presence/base/assert.h"
 #include "presence/base/log.h"
+#include "presence/ports/ending_record.h"
 #include "presence/stores/redis/codec.h"
 #include "presence/stores/redis/ends.h"
 #include "presence/stores/redis/questions.h"
@@ -19,13 +20,6 @@ using redis::Reply;
 using redis::ReplyView;
 
 namespace {
-
-/// Whether somebody is there who is not in grace: such a commit needs memory; all others give some
-/// free, and must go through also when memory is short.
-bool is_ending(const UserRecord& record) {
-    return std::ranges::all_of(
-        record.sessions, [](const Session& session) { return session.grace_until.has_value(); });
-}
 
 CommitOutcome outcome_of(std::int64_t number) {
     constexpr std::int64_t kFenced = 2;
