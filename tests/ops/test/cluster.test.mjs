@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { hasPostgres } from '../../integration/lib/postgres.mjs';
 import { until } from '../../integration/lib/server.mjs';
+import { freePortsInARow } from '../lib/documents.mjs';
 import { root } from '../lib/files.mjs';
 
 const binary = process.env.PRESENCED_BIN ?? path.join(root, 'build/release/bin/presenced');
@@ -15,25 +15,11 @@ let folder;
 before(() => { folder = mkdtempSync(path.join(os.tmpdir(), 'presenced-dev-cluster-')); });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const isFree = (port) => new Promise((resolve) => {
-  const server = net.createServer().once('error', () => resolve(false));
-  server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-});
-
-/** The first of three that are free, below those that the system gives out by itself. */
-async function threePorts() {
-  for (let tries = 0; tries < 100; tries++) {
-    const first = 20_000 + Math.floor(Math.random() * 10_000);
-    if ((await Promise.all([first, first + 1, first + 2].map(isFree))).every(Boolean)) return first;
-  }
-  throw new Error('no three ports in a row are free');
-}
-
 /** Processes whose command line names the folder. */
 const left = () => spawnSync('ps', ['-eo', 'args']).stdout.toString().split('\n').filter((line) => line.includes(`${folder}/presenced-cluster.`));
 
 test('dev cluster: three nodes that know each other, each with the demo page; Ctrl-C ends all and leaves nothing', { skip: !hasPostgres && 'no PostgreSQL here', timeout: 120_000 }, async () => {
-  const port = await threePorts();
+  const port = await freePortsInARow(3);
   spawnSync('chmod', ['755', folder]);  // For the user that PostgreSQL runs as.
   const script = spawn('bash', ['tools/cluster.sh', binary], { cwd: root, env: { ...process.env, TMPDIR: folder, FIRST_PORT: String(port) } });
   let said = '';
