@@ -126,9 +126,8 @@ void ClusterMember::keep_time(const Membership& membership, MonoTime sent_at, Wa
 void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall) {
     keep_time(membership, sent_at, sent_wall);
     const bool was_down = health_ == StoreHealth::down;
-    const bool was_away = health_ != StoreHealth::ok;
     const StoreHealth health = membership.refuses_writes ? StoreHealth::degraded : StoreHealth::ok;
-    const bool is_back = was_away && health == StoreHealth::ok;
+    const bool is_back = health_ != StoreHealth::ok && health == StoreHealth::ok;
     const bool first = incarnation_.empty();
     const bool lost = !first && membership.incarnation != incarnation_;
     const bool failed_over = !first && membership.failovers != failovers_;

@@ -18,15 +18,8 @@ struct ClusterFull : ::testing::Test {
     Status seen_by_bob(const char* user) {
         return cluster.look(cluster.node(1), "bob", user).status;
     }
-    /// What the watcher was told of `user`, one after the other.
     std::vector<Status> told(const Cluster::DeviceRef& watcher, const char* user) {
-        std::vector<Status> statuses;
-        for (const Told& one : cluster.connection(watcher).told) {
-            if (one.user == UserId(user)) {
-                statuses.push_back(one.status);
-            }
-        }
-        return statuses;
+        return statuses(cluster.connection(watcher).told, user);
     }
 };
 

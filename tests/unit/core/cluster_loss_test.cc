@@ -362,7 +362,6 @@ TEST(ClusterLoss, WhoHoldsAHigherVersionThanTheStoreHasIsToldAHigherOneSoon) {
               cluster.connection(bob).told.back().version);
 }
 
-/// What a fail-over does that loses what was written since `record`.
 TEST(ClusterLoss, WhatWasDoneWhileTheLeaseHadLapsedIsStatedAtTheNextRenewal) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");

@@ -11,6 +11,15 @@ namespace {
 
 using enum Status;
 
+/// What a fail-over does that loses what was written since `record`.
+void put_back(Cluster& cluster, const UserRecordRef& record) {
+    const UserId user("ann");
+    cluster.sessions.erase(user);
+    const Commit commit{user, 0, record, 26h, nullptr};
+    ASSERT_EQ(cluster.sessions.commit(commit, nullptr), CommitOutcome::committed);
+    cluster.nodes.fail_over();
+}
+
 TEST(ClusterLostRecord, AChangeThatMeetsALostRecordSettlesAboveIt) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");
@@ -69,14 +78,6 @@ TEST(ClusterLostRecord, TheRecordOfOneWhoseOtherDeviceMovedAwayIsWatchedOver) {
     cluster.run(cluster.config.heartbeat.interval + 1s);
     ASSERT_NE(cluster.record("ann"), nullptr);
     EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
-}
-
-void put_back(Cluster& cluster, const UserRecordRef& record) {
-    const UserId user("ann");
-    cluster.sessions.erase(user);
-    const Commit commit{user, 0, record, 26h, nullptr};
-    ASSERT_EQ(cluster.sessions.commit(commit, nullptr), CommitOutcome::committed);
-    cluster.nodes.fail_over();
 }
 
 TEST(ClusterLostRecord, AFailOverThatLosesAGoodbyeDoesNotBringItsSessionBack) {
