@@ -65,6 +65,7 @@ Server::Server(const Parts& parts)
         process.post([this, user, told] { shard.service.settle_above(user, told); });
     });
     shard.reader.set_on_unreachable([this] { process.post([this] { member.suspect(); }); });
+    shard.on_loss = [this] { process.post([this] { member.suspect_loss(); }); };
     endpoint.set_gap_handler([this] {
         PartitionSet all(MemorySessions::kPartitions);
         for (std::uint32_t partition = 0; partition < MemorySessions::kPartitions; ++partition) {

@@ -137,6 +137,7 @@ public:
         : link_(link), below_(link.stores().sessions, &bus) {}
 
     void set_node(NodeId node) override { node_ = node; }
+    void watch_losses(LossWatch& watch) override { below_.watch_losses(watch); }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;

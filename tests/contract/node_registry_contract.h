@@ -18,6 +18,7 @@ namespace presence::testing {
 ///   T run(Task<T>)                    runs a call to its end
 ///   void pass(Millis)                 lets time pass, for leases too
 ///   void lose_all()                   the store loses its data
+///   void know_life_of(UserId)         waits until a loss would be seen where the user's record is
 template <class Adapter>
 class NodeRegistryContract : public ::testing::Test {
 protected:
@@ -216,6 +217,33 @@ TYPED_TEST_P(NodeRegistryContract, AnotherIncarnationTellsThatAllIsLost) {
     EXPECT_EQ(this->renew(1, this->kSecond).incarnation, after.incarnation);
 }
 
+TYPED_TEST_P(NodeRegistryContract, AReadTellsOfALossOfWhichItsReaderDoesNotKnow) {
+    LossWatch watch;
+    int found = 0;
+    watch.found = [&found] { ++found; };
+    this->adapter_.store(0).watch_losses(watch);
+    const auto look = [&] {
+        return this->adapter_.run(this->adapter_.store(0).load({this->ada_})).has_value();
+    };
+    this->adapter_.know_life_of(this->ada_);
+    watch.known = this->renew(0, this->kFirst).losses;
+    ASSERT_TRUE(look());
+    EXPECT_EQ(found, 0);
+    this->adapter_.lose_all();
+    ASSERT_TRUE(look());
+    EXPECT_EQ(found, 1);
+    EXPECT_TRUE(watch.is_behind());
+    // Once renewals tell of it, it is known.
+    for (int i = 0; i < 100 && found > 0; ++i) {
+        this->adapter_.pass(Millis{100});
+        watch.known = this->renew(0, this->kFirst).losses;
+        found = 0;
+        ASSERT_TRUE(look());
+    }
+    EXPECT_EQ(found, 0);
+    EXPECT_FALSE(watch.is_behind());
+}
+
 TYPED_TEST_P(NodeRegistryContract, EndsAreOwedUntilTheDatabaseHasThem) {
     this->adapter_.store(0).set_node(this->kFirst);
     ASSERT_EQ(this->end(0, this->ada_, 0, 5'000), CommitOutcome::committed);
@@ -273,15 +301,13 @@ TYPED_TEST_P(NodeRegistryContract, OfTwoEndsOfAUserTheNewerIsOwed) {
                            this->end_of(this->ada_, 9'000)));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver,
-                            WhatANodeSaysOfItselfReachesTheOthers, TheIndexFollowsTheRecords,
-                            AnIndexIsReadInBoundedParts, OneWhoseDeathIsBeingSettledWritesNoMore,
-                            OneStepBuriesADeadNodeAndTellsWhatItLeft,
-                            OneThatIsForgottenIsKnownNoMoreButStaysFenced,
-                            OneThatTakesItsLeaveIsKnownNoMore, CommitCountersAreReadInOrder,
-                            AnotherIncarnationTellsThatAllIsLost,
-                            EndsAreOwedUntilTheDatabaseHasThem, OneThatIsAloneOwesNoEnds,
-                            EndsOfTheDeadAreTakenOverInBoundedParts,
-                            OfTwoEndsOfAUserTheNewerIsOwed);
+REGISTER_TYPED_TEST_SUITE_P(
+    NodeRegistryContract, ALeaseStandsUntilItsTimeIsOver, WhatANodeSaysOfItselfReachesTheOthers,
+    TheIndexFollowsTheRecords, AnIndexIsReadInBoundedParts, OneWhoseDeathIsBeingSettledWritesNoMore,
+    OneStepBuriesADeadNodeAndTellsWhatItLeft, OneThatIsForgottenIsKnownNoMoreButStaysFenced,
+    OneThatTakesItsLeaveIsKnownNoMore, CommitCountersAreReadInOrder,
+    AnotherIncarnationTellsThatAllIsLost, AReadTellsOfALossOfWhichItsReaderDoesNotKnow,
+    EndsAreOwedUntilTheDatabaseHasThem, OneThatIsAloneOwesNoEnds,
+    EndsOfTheDeadAreTakenOverInBoundedParts, OfTwoEndsOfAUserTheNewerIsOwed);
 
 }  // namespace presence::testing

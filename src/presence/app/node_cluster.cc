@@ -29,6 +29,9 @@ NodeCluster::NodeCluster(const Parts& parts)
         shard->reader.set_on_unreachable([first = &parts.first, member = member_.get()] {
             first->post([member] { member->suspect(); });
         });
+        shard->on_loss = [first = &parts.first, member = member_.get()] {
+            first->post([member] { member->suspect_loss(); });
+        };
         shard->reader.set_on_lapsed([shards = &parts.shards](const UserId& user) {
             Shard& home = shards->home_of(user);
             home.scheduler.post([&home, user] { home.service.settle_lapsed(user); });

@@ -16,6 +16,7 @@ constexpr Millis kFirstContact{3'000};
 
 SharedStore::SharedStore(std::unique_ptr<redis::Client> client)
     : keys_(client->config().prefix, client->config().partitions),
+      lives_(client->config().partitions),
       client_(std::move(client)),
       deployment_(std::make_unique<redis::Deployment>(*client_, keys_)) {}
 
@@ -44,11 +45,11 @@ SharedStore::~SharedStore() {
 }
 
 void SharedStore::connect(std::vector<Scheduler*> threads, std::uint64_t seed) {
-    bus_ = std::make_unique<RedisBus>(*client_, keys_, std::move(threads), seed);
+    bus_ = std::make_unique<RedisBus>(*client_, keys_, lives_, std::move(threads), seed);
 }
 
 std::unique_ptr<SessionStore> SharedStore::sessions(Scheduler& home) {
-    return std::make_unique<RedisSessionStore>(*client_, keys_, home);
+    return std::make_unique<RedisSessionStore>(*client_, keys_, lives_, home);
 }
 
 std::unique_ptr<NodeRegistry> SharedStore::registry(Scheduler& home, Random& random) {

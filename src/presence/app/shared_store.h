@@ -56,6 +56,7 @@ private:
     explicit SharedStore(std::unique_ptr<redis::Client> client);
 
     redis::Keys keys_;
+    redis::Lives lives_;
     std::unique_ptr<redis::Client> client_;
     std::unique_ptr<redis::Deployment> deployment_;
     std::unique_ptr<RedisBus> bus_;

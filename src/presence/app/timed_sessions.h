@@ -22,6 +22,7 @@ public:
         : store_(std::move(store)), times_(times) {}
 
     void set_node(NodeId node) override { store_->set_node(node); }
+    void watch_losses(LossWatch& watch) override { store_->watch_losses(watch); }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;

@@ -108,7 +108,9 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     }
     losses_healed_ = losses;
     asserted_ = std::move(incarnation);
-    awaited_.erase(self_);
+    if (has_stated()) {
+        awaited_.erase(self_);
+    }
     if (awaited_.empty()) {
         // Only now, so that nobody here is shown what the store had before the nodes' word.
         tell_threads(false, {});

@@ -12,6 +12,8 @@ namespace {
 
 /// A look that finds the store away is believed that often.
 constexpr Millis kSuspectEvery{5'000};
+/// Looks that meet a loss ask for a renewal that often, until one tells of it.
+constexpr Millis kSuspectLossEvery{250};
 
 NodeId draw_name(Random& random) {
     NodeId name;
@@ -125,72 +127,46 @@ void ClusterMember::keep_time(const Membership& membership, MonoTime sent_at, Wa
 
 void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall) {
     keep_time(membership, sent_at, sent_wall);
-    const bool was_down = health_ == StoreHealth::down;
     const StoreHealth health = membership.refuses_writes ? StoreHealth::degraded : StoreHealth::ok;
-    const bool is_back = health_ != StoreHealth::ok && health == StoreHealth::ok;
     const bool first = incarnation_.empty();
-    const bool lost = !first && membership.incarnation != incarnation_;
-    const bool failed_over = !first && membership.failovers != failovers_;
+    const News news{
+        .first = first,
+        .was_down = health_ == StoreHealth::down,
+        .is_back = health_ != StoreHealth::ok && health == StoreHealth::ok,
+        .lost = !first && membership.incarnation != incarnation_,
+        .failed_over = !first && membership.losses != losses_told_,
+    };
     incarnation_ = membership.incarnation;
-    failovers_ = membership.failovers;
+    losses_told_ = membership.losses;
     // What happened meanwhile was kept here. (Where the store refuses writes, it is stated by
     // `is_back`.)
     const bool lapsed = lease_until_ != MonoTime{} && parts_.clock.now() >= lease_until_;
     lease_until_ = sent_at + parts_.config.cluster.lease;
-    if (lost || failed_over) {
-        ++counters_.stores_lost;
-        ++losses_;
-        count_loss(lost);
-    }
-    if (lost || failed_over || was_down) {
+    if (news.was_down || news.lost || news.failed_over) {
         // The others may find their way back to it later than this node.
         no_deaths_until_ = parts_.clock.now() + parts_.config.cluster.lease;
     }
-    const std::map<NodeId, NodeView::Other> before = std::exchange(others_, {});
-    const std::vector<NodeId> lived = std::exchange(live_, {});
-    for (const NodeFacts& node : membership.nodes) {
-        if (node.node != self_) {
-            others_[node.node] = {node.renewed_at,
-                                  node.alive || parts_.clock.now() < no_deaths_until_};
-        }
-        if (node.alive || node.node == self_) {
-            live_.push_back(node.node);
-        }
+    // A store that lost all is found to be another one in each of its parts, one after the other.
+    const bool is_new_loss = news.lost || (news.failed_over && parts_.clock.now() >= loss_until_);
+    if (news.lost || news.failed_over) {
+        ++counters_.stores_lost;
+        ++losses_;
+        count_loss(news.lost);
     }
-    std::ranges::sort(live_);
-    for (const auto& [node, other] : before) {
-        if (!others_.contains(node)) {
-            lose_memory_of_others();
-        }
-        // It has taken its leave, and with it go those who were in rooms by it.
-        if (!others_.contains(node) && !lost && !failed_over && !was_down) {
-            forget_in_rooms(node);
-        }
-    }
+    const std::vector<NodeId> lived = live_;
+    learn_who_lives(membership, news);
     if (first) {
         asserted_ = incarnation_;  // There is nothing to state yet.
     }
     // Who comes while the store is away is back with all the others.
-    const bool was_missed = is_back && (!first || counters_.renewal_failures > 0);
-    if (lost || was_missed) {
-        awaited_ = {lived.begin(), lived.end()};
-        if (first) {
-            // Who lived when the store went away, only the store remembers.
-            for (const NodeFacts& node : membership.nodes) {
-                awaited_.insert(node.node);
-            }
-        }
-        awaited_.insert(self_);
-        // Who lives renews in that time; all are to agree 10 s after the store is back.
-        awaited_until_ =
-            parts_.clock.now() + parts_.config.cluster.lease - parts_.config.cluster.renew_every;
-        // What others posted before an outage says nothing of what they did during it.
-        awaited_since_ = lost ? WallTime{} : membership.reference_now;
+    const bool was_missed = news.is_back && (!first || counters_.renewal_failures > 0);
+    if (is_new_loss || was_missed) {
+        await_all(membership, news, lived, is_new_loss);
     }
     const bool waited = !awaited_.empty();
     learn_who_has_stated(membership);
     tell_threads(false, {});
-    const bool may_lack = is_back || lapsed || must_assert_ || losses_healed_ < losses_;
+    const bool may_lack = news.is_back || lapsed || must_assert_ || losses_healed_ < losses_;
     if (!first && may_lack && health == StoreHealth::ok) {
         // After what the threads were told: this one would go ahead of it.
         parts_.scheduler.post([this] { assert_all(incarnation_); });
@@ -202,6 +178,56 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         look_again_everywhere();  // Who watched before the store was reached was told `unknown`.
     }
     look_for_deaths(membership);
+}
+
+void ClusterMember::learn_who_lives(const Membership& membership, const News& news) {
+    const std::map<NodeId, NodeView::Other> before = std::exchange(others_, {});
+    live_.clear();
+    for (const NodeFacts& node : membership.nodes) {
+        if (node.node != self_) {
+            others_[node.node] = {node.renewed_at,
+                                  node.alive || parts_.clock.now() < no_deaths_until_};
+        }
+        if (node.alive || node.node == self_) {
+            live_.push_back(node.node);
+        }
+    }
+    std::ranges::sort(live_);
+    for (const auto& [node, other] : before) {
+        if (others_.contains(node)) {
+            continue;
+        }
+        lose_memory_of_others();
+        // It has taken its leave, and with it go those who were in rooms by it.
+        if (!news.lost && !news.failed_over && !news.was_down) {
+            forget_in_rooms(node);
+        }
+    }
+}
+
+void ClusterMember::await_all(const Membership& membership, const News& news,
+                              const std::vector<NodeId>& lived, bool is_new_loss) {
+    const Millis renew_every = parts_.config.cluster.renew_every;
+    const MonoTime now = parts_.clock.now();
+    awaited_ = {lived.begin(), lived.end()};
+    if (news.first) {
+        // Who lived when the store went away, only the store remembers.
+        for (const NodeFacts& node : membership.nodes) {
+            awaited_.insert(node.node);
+        }
+    }
+    awaited_.insert(self_);
+    // Who lives renews in that time; all are to agree 10 s after the store is back.
+    awaited_until_ = now + parts_.config.cluster.lease - renew_every;
+    // What others posted before an outage says nothing of what they did during it; nor before they
+    // could know of a loss, where the life of the whole still has the same name.
+    awaited_since_ = membership.reference_now;
+    awaited_at_least_ = now;
+    if (is_new_loss) {
+        awaited_since_ = news.lost ? WallTime{} : membership.reference_now + renew_every;
+        awaited_at_least_ = now + renew_every;
+        asserted_.clear();
+    }
 }
 
 void ClusterMember::count_loss(bool all) {
@@ -220,13 +246,16 @@ void ClusterMember::learn_who_has_stated(const Membership& membership) {
         return;
     }
     for (const NodeFacts& node : membership.nodes) {
+        if (node.node == self_) {
+            continue;
+        }
         if (node.asserted == incarnation_ && node.renewed_at > awaited_since_) {
             awaited_.erase(node.node);
         } else if (node.alive) {
             awaited_.insert(node.node);
         }
     }
-    if (asserted_ == incarnation_) {
+    if (has_stated()) {
         awaited_.erase(self_);
     }
     if (parts_.clock.now() >= awaited_until_) {
@@ -235,6 +264,10 @@ void ClusterMember::learn_who_has_stated(const Membership& membership) {
     if (awaited_.empty()) {
         look_again_everywhere();
     }
+}
+
+bool ClusterMember::has_stated() const {
+    return asserted_ == incarnation_ && parts_.clock.now() >= awaited_at_least_;
 }
 
 void ClusterMember::set_health(StoreHealth health) {
@@ -267,6 +300,16 @@ void ClusterMember::suspect() {
     }
 }
 
+void ClusterMember::suspect_loss() {
+    const MonoTime now = parts_.clock.now();
+    const bool lately =
+        loss_suspected_at_ != MonoTime{} && now < loss_suspected_at_ + kSuspectLossEvery;
+    if (health_ != StoreHealth::down && !stopped_ && !lately) {
+        loss_suspected_at_ = now;
+        schedule(Millis{0});
+    }
+}
+
 void ClusterMember::look_again_everywhere() {
     spares_watchers_ = false;
     for (Shard* const shard : parts_.shards.all) {
@@ -288,10 +331,12 @@ void ClusterMember::lose_memory_of_others() {
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post(
-            [shard, renamed, last_vouched,
+            [shard, renamed, last_vouched, known = losses_told_,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
                              lost_all_, spares_watchers_}]() mutable {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
+                shard->losses.known = known;
+                view.all_stated = view.all_stated && !shard->losses.is_behind();
                 shard->nodes = std::move(view);
                 shard->sessions.set_node(shard->nodes.self);
                 if (renamed) {

@@ -59,6 +59,9 @@ public:
     /// Somebody here could not read the store: it counts as down until a renewal says otherwise.
     void suspect();
 
+    /// Somebody here met a loss of the store's data of which no renewal has told yet.
+    void suspect_loss();
+
     /// Compares what this node holds of its users with the store, and reads anew what others have
     /// changed since: a count of the records is then as good as one in the store.
     /// False: the store does not answer.
@@ -80,7 +83,20 @@ private:
     void schedule(Millis wait);
     [[nodiscard]] Task<bool> renew();
     Detached beat();
+    /// What a renewal tells beside who is there.
+    struct News {
+        bool first = false;  ///< The store was never reached before.
+        bool was_down = false;
+        bool is_back = false;      ///< It takes writes, and did not.
+        bool lost = false;         ///< All that it had.
+        bool failed_over = false;  ///< A part of it may lack the last writes, or all.
+    };
     void learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
+    void learn_who_lives(const Membership& membership, const News& news);
+    /// From now on a user without a record is one of whom nobody can tell, until all who lived, or
+    /// turn out to live, have stated theirs.
+    void await_all(const Membership& membership, const News& news, const std::vector<NodeId>& lived,
+                   bool is_new_loss);
     void keep_time(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
     void set_health(StoreHealth health);
     void rename();
@@ -110,6 +126,8 @@ private:
     Detached assert_all(std::string incarnation);
     /// Whether a user without a record is one who is not there (RULINGS 23).
     void learn_who_has_stated(const Membership& membership);
+    /// Whether this node has stated all that it holds, and has had time to hear who else is there.
+    [[nodiscard]] bool has_stated() const;
     Detached check_next();
     /// Some partitions that follow each other.
     struct Partitions {
@@ -146,12 +164,15 @@ private:
     std::uint32_t lost_all_ = 0;       ///< NodeView::lost_all.
     MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
+    MonoTime loss_suspected_at_;       ///< When one last met a loss.
     /// After a loss or an outage: nodes that have not stated theirs since, and until when they are
     /// waited for.
     std::set<NodeId> awaited_;
     MonoTime awaited_until_;
+    /// A store that lost all forgot who lives, too: until then everybody has renewed once.
+    MonoTime awaited_at_least_;
     WallTime awaited_since_;  ///< By the reference clock; what was posted before does not count.
-    std::uint64_t failovers_ = 0;
+    std::uint64_t losses_told_ = 0;  ///< Membership::losses.
     Millis warned_ahead_{0};  ///< How far ahead the machine's clock was said to be; 0: it is right.
     MonoTime lease_until_;
     MonoTime beat_at_;          ///< When the last renewal was begun.

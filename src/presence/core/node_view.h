@@ -22,7 +22,7 @@ struct NodeView {
     NodeId self;                           ///< None: alone, all records are this node's.
     MonoTime lease_until;  ///< Counted from before the renewal was sent (RULINGS 21).
     std::map<NodeId, Other> others;
-    /// False: the store lost its data or was away, and not all nodes have stated theirs since.
+    /// False: the store lost data or was away, and not all nodes have stated theirs since.
     bool all_stated = true;
     /// Times that the store may have lost what was written last, and the number of the one after
     /// which it had nothing left (0: none did that).

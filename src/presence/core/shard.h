@@ -17,6 +17,7 @@
 #include "presence/core/transition_memory.h"
 #include "presence/core/watch_desk.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -86,6 +87,13 @@ struct Shard {
           rooms({parts.scheduler, parts.clock, parts.bus, reader, watches, nodes, parts.limits,
                  counters, parts.webhooks}) {
         service.set_listener(&rooms);
+        losses.found = [this] {
+            nodes.all_stated = false;
+            if (on_loss) {
+                on_loss();
+            }
+        };
+        sessions.watch_losses(losses);
     }
     ~Shard() { service.set_listener(nullptr); }
     Shard(const Shard&) = delete;
@@ -100,6 +108,8 @@ struct Shard {
     PresenceBus& bus;
     CoreCounters counters;
     NodeView nodes;
+    LossWatch losses;
+    std::function<void()> on_loss;  ///< A read met a loss of which nobody had told this thread.
     ProfileCache cache;
     OwedEnds owed_ends;
     LastSeenWriter last_seen;

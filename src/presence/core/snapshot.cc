@@ -18,7 +18,7 @@ const Face& face_for(const Presence& presence, Verdict verdict) {
     return verdict.own() ? presence.own : presence.shown;
 }
 
-/// What a store that refuses writes could not take of this node's people is newer than what it has.
+/// What the store could not take of this node's people, or has lost of them.
 void take_what_was_kept(const std::vector<UserRecordRef>& held,
                         std::vector<UserRecordRef>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -34,13 +34,22 @@ Task<Result<SnapshotReader::Records>> SnapshotReader::records_of(std::vector<Use
     if (!nodes_.is_cut_off()) {
         std::vector<UserId> asked = users;
         Result<std::vector<UserRecordRef>> loaded = co_await sessions_.load(std::move(asked));
-        if (loaded && nodes_.health == StoreHealth::degraded && held_here_) {
+        if (loaded && !nodes_.knows_all() && held_here_) {
             Task<std::vector<UserRecordRef>> asking = held_here_(std::move(users));
             const std::vector<UserRecordRef> held = co_await asking;
             take_what_was_kept(held, *loaded);
         }
         if (loaded) {
-            co_return without_unreadable(std::move(*loaded));
+            Records records = without_unreadable(std::move(*loaded));
+            // As it is now: by the time of the answer all may have stated what this read missed.
+            for (std::size_t i = 0; i < records.records.size() && !nodes_.knows_all(); ++i) {
+                records.unreachable.resize(records.records.size());
+                const UserRecordRef& record = records.records[i];
+                if (!record || record->presence.shown.status == Status::offline) {
+                    records.unreachable[i] = true;
+                }
+            }
+            co_return records;
         }
         if (!held_here_) {
             co_return loaded.error();

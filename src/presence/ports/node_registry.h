@@ -36,8 +36,9 @@ struct NodeFacts {
 struct Membership {
     /// One life of the store's data. Another one: all that was kept is lost.
     std::string incarnation;
-    /// Grows when a part of the store changed hands, and the last writes to it may be lost.
-    std::uint64_t failovers = 0;
+    /// Times that a part of the store lost its data, or changed hands so that the last writes to it
+    /// may be lost.
+    std::uint64_t losses = 0;
     WallTime reference_now;  ///< By the clock of the store, at some moment during the call.
     /// The store, or a part of it, takes nothing that needs room. Ends of presences it still takes.
     bool refuses_writes = false;

@@ -6,6 +6,7 @@
 #include "presence/ports/profile_store.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,23 @@ struct Commit {
     std::optional<LastSeenRow> ended{};
 };
 
+/// How much a reader of the store knows of what that has lost (Membership::losses), and who is to
+/// hear where a read met more: then what is missing may be what was lost, and nobody can tell
+/// (DESIGN rule 31). One thread's.
+struct LossWatch {
+    std::uint64_t known = 0;
+    std::uint64_t met = 0;
+    std::function<void()> found;  ///< Called before the read completes; none: nobody is to hear.
+
+    void meet(std::uint64_t losses) {
+        met = losses > met ? losses : met;
+        if (losses > known && found) {
+            found();
+        }
+    }
+    [[nodiscard]] bool is_behind() const noexcept { return met > known; }
+};
+
 /// The shared, fast, forgetful memory of who is attached and what they look like. It keeps
 /// records and compares counters; what a record means is decided in `rules` and `core` alone.
 ///
@@ -53,6 +71,10 @@ public:
     /// In whose name is committed from now on; without it in that of a node that is alone, which
     /// nobody fences.
     virtual void set_node(NodeId node) = 0;
+
+    /// Who reads by this object; outlives it. Told by each read of how many losses its answer
+    /// depends.
+    virtual void watch_losses(LossWatch& watch) = 0;
 
     /// The records of `users`, in that order; null where there is none, unreadable_record() where
     /// there is one that says nothing.

@@ -80,9 +80,10 @@ public:
         client_ = redis::Client::start(Place::config(), clock_).value();
         EXPECT_TRUE(client_->wait_for_first_contact(Millis{5'000}).value());
         for (std::unique_ptr<RedisSessionStore>& store : stores_) {
-            store = std::make_unique<RedisSessionStore>(*client_, keys_, loop_);
+            store = std::make_unique<RedisSessionStore>(*client_, keys_, lives_, loop_);
         }
-        bus_ = std::make_unique<RedisBus>(*client_, keys_, std::vector<Scheduler*>{&loop_}, 1);
+        bus_ =
+            std::make_unique<RedisBus>(*client_, keys_, lives_, std::vector<Scheduler*>{&loop_}, 1);
         bus_->endpoint(0).set_receiver(&receiver_);
         EXPECT_TRUE(run(bus_->endpoint(0).subscribe({user_})));
     }
@@ -147,6 +148,7 @@ private:
     LoopScheduler loop_;
     Receiver receiver_;
     redis::Keys keys_{"pd", 64};
+    redis::Lives lives_{64};
     std::unique_ptr<redis::Client> client_;
     std::array<std::unique_ptr<RedisSessionStore>, 2> stores_;
     std::unique_ptr<RedisBus> bus_;
@@ -161,7 +163,8 @@ public:
         for (std::size_t i = 0; i < 2; ++i) {
             registries_[i] = std::make_unique<RedisRegistry>(*node_.client, node_.keys, node_.loop,
                                                              *node_.bus, random_);
-            stores_[i] = std::make_unique<RedisSessionStore>(*node_.client, node_.keys, node_.loop);
+            stores_[i] = std::make_unique<RedisSessionStore>(*node_.client, node_.keys, node_.lives,
+                                                             node_.loop);
         }
     }
     ~RedisRegistryAdapter() { expect_a_ttl_everywhere<Place>(); }
@@ -176,6 +179,11 @@ public:
     }
     void pass(Millis time) { node_.pass(time); }  // The server's clock is nobody's to set.
     void lose_all() { empty_all<Place>(); }
+    void know_life_of(const UserId& user) {
+        const std::uint32_t partition = node_.keys.partition_of(user);
+        EXPECT_TRUE(node_.until(
+            [&] { return node_.lives.losses_at(partition, "none of its lives", 0) > 0; }));
+    }
 
 private:
     RedisNode node_{Place::config()};
@@ -193,7 +201,7 @@ public:
     RedisBusAdapter() {
         client_ = redis::Client::start(Place::config(), clock_).value();
         EXPECT_TRUE(client_->wait_for_first_contact(Millis{5'000}).value());
-        bus_ = std::make_unique<RedisBus>(*client_, keys_,
+        bus_ = std::make_unique<RedisBus>(*client_, keys_, lives_,
                                           std::vector<Scheduler*>{&loop_, &loop_, &loop_}, 1);
         bus_->set_node(NodeId{7});
         settle();
@@ -230,6 +238,7 @@ private:
     SystemClock clock_;
     LoopScheduler loop_;
     redis::Keys keys_{"pd", 64};
+    redis::Lives lives_{64};
     std::unique_ptr<redis::Client> client_;
     std::unique_ptr<RedisBus> bus_;
     int settled_ = 0;

@@ -54,8 +54,10 @@ public:
     explicit RedisNode(redis::RedisConfig config, std::uint64_t seed = 1)
         : keys(config.prefix, config.partitions),
           client(redis::Client::start(std::move(config), clock).value()),
-          store(*client, keys, loop),
-          bus(std::make_unique<RedisBus>(*client, keys, std::vector<Scheduler*>{&loop}, seed)) {
+          lives(keys.partitions()),
+          store(*client, keys, lives, loop),
+          bus(std::make_unique<RedisBus>(*client, keys, lives, std::vector<Scheduler*>{&loop},
+                                         seed)) {
         bus->endpoint(0).set_receiver(&receiver);
         bus->set_gap_handler(0,
                              [this](const PartitionSet& lost) { receiver.gaps.push_back(lost); });
@@ -125,6 +127,7 @@ public:
     Receiver receiver;
     redis::Keys keys;
     std::unique_ptr<redis::Client> client;
+    redis::Lives lives;
     RedisSessionStore store;
     std::unique_ptr<RedisBus> bus;
 };

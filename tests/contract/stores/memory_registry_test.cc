@@ -18,6 +18,7 @@ public:
     }
     void pass(Millis time) { clock_.pass(time); }
     void lose_all() { nodes_.lose_all(); }
+    void know_life_of(const UserId& /*user*/) {}
 
 private:
     VirtualClock clock_;

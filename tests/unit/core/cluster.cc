@@ -30,6 +30,7 @@ Cluster::Node::Node(Cluster& cluster, std::uint64_t seed)
         scheduler.post([this, user, told] { shard.service.settle_above(user, told); });
     });
     shard.reader.set_on_unreachable([this] { member.suspect(); });
+    shard.on_loss = [this] { scheduler.post([this] { member.suspect_loss(); }); };
 }
 
 Cluster::Cluster(std::size_t size, CoreConfig with) : config(with) {

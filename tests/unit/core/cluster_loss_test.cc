@@ -248,8 +248,8 @@ TEST(ClusterLoss, WhoComesAfterALossBeforeItIsNoticedKeepsTheVersion) {
     const auto bob = cluster.connect(cluster.node(1), "bob");
     cluster.run(2500ms);
     cluster.nodes.lose_all();
+    // To read who is there meets the loss; no renewal has told of it when the record is written.
     const auto ann = cluster.connect(cluster.node(0), "ann");
-    ASSERT_EQ(cluster.node(0).member.counters().stores_lost, 0U);
     const Version told = cluster.record("ann")->presence.shown_version;
     const Version old =
         cluster.node(1).shard.service.record_here(UserId("bob"))->presence.shown_version;

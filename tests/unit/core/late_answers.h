@@ -28,6 +28,7 @@ public:
         co_return loaded;
     }
     void set_node(NodeId node) override { below_.set_node(node); }
+    void watch_losses(LossWatch& watch) override { below_.watch_losses(watch); }
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override {
         return below_.commit_many(std::move(commits));

@@ -36,7 +36,7 @@ Task<Result<Membership>> MemoryRegistry::renew(NodeLease lease) {
                                  false,      std::move(lease.asserted)};
     Membership membership;
     membership.incarnation = std::to_string(nodes_.incarnation_);
-    membership.failovers = nodes_.failovers_;
+    membership.losses = nodes_.sessions_.losses();
     membership.refuses_writes = nodes_.sessions_.faults().refuses_writes();
     membership.reference_now = nodes_.clock_.wall_now();
     for (const auto& [id, entry] : nodes_.nodes_) {

@@ -22,7 +22,7 @@ public:
     /// All records, leases and tombstones are gone, as after a restart without data.
     void lose_all();
     /// A part of the store changed hands.
-    void fail_over() { ++failovers_; }
+    void fail_over() { sessions_.fail_over(); }
     [[nodiscard]] std::size_t known() const { return nodes_.size(); }
     /// When the record of `user` was last asked to be kept.
     [[nodiscard]] std::optional<WallTime> kept_at(const UserId& user) const {
@@ -47,7 +47,6 @@ private:
     std::map<NodeId, Entry> nodes_;
     std::map<UserId, WallTime> kept_;
     std::uint64_t incarnation_ = 1;
-    std::uint64_t failovers_ = 0;
 };
 
 /// One node's way to them. Fails and dawdles with the faults of the records.

@@ -146,6 +146,7 @@ std::vector<UserId> MemorySessions::users_of(NodeId node, std::uint32_t partitio
 }
 
 void MemorySessions::lose_all() {
+    ++losses_;
     for (Stripe& stripe : stripes_) {
         const std::lock_guard lock(stripe.mutex);
         stripe.entries.clear();
@@ -218,6 +219,9 @@ Task<Result<std::vector<UserRecordRef>>> MemorySessionStore::load(std::vector<Us
     records.reserve(users.size());
     for (const UserId& user : users) {
         records.push_back(shared_.load(user));
+    }
+    if (losses_ != nullptr) {
+        losses_->meet(shared_.losses());
     }
     co_return records;
 }

@@ -61,6 +61,9 @@ public:
                                                std::size_t limit) const;
     /// What a restart without data does to a store.
     void lose_all();
+    /// The last writes may be lost.
+    void fail_over() { ++losses_; }
+    [[nodiscard]] std::uint64_t losses() const { return losses_; }
 
     /// Records in memory, those that are over but not yet dropped included.
     [[nodiscard]] std::size_t size() const;
@@ -111,6 +114,7 @@ private:
     const Clock& clock_;
     std::array<Stripe, kStripes> stripes_;
     StoreFaults faults_;
+    std::atomic<std::uint64_t> losses_ = 0;
     mutable std::mutex nodes_mutex_;  ///< Guards what follows.
     std::set<std::pair<NodeId, std::uint32_t>> tombs_;
     std::map<NodeId, std::map<UserId, LastSeenRow>> ends_;
@@ -126,6 +130,7 @@ public:
         : shared_(shared), bus_(bus), scheduler_(for_delays) {}
 
     void set_node(NodeId node) override { node_ = node; }
+    void watch_losses(LossWatch& watch) override { losses_ = &watch; }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
@@ -140,6 +145,7 @@ private:
     PresenceBus* bus_;
     Scheduler* scheduler_;
     NodeId node_;
+    LossWatch* losses_ = nullptr;
 };
 
 }  // namespace presence

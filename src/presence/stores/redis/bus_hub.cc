@@ -8,12 +8,13 @@ namespace {
 constexpr Millis kLingerLook{500};
 }  // namespace
 
-RedisBus::Hub::Hub(redis::Client& client, const redis::Keys& names,
+RedisBus::Hub::Hub(redis::Client& client, const redis::Keys& names, redis::Lives& lives,
                    std::vector<Scheduler*> endpoints, std::uint64_t seed)
     : keys(names),
       threads(std::move(endpoints)),
       outlets(threads.size()),
       client_(client),
+      lives_(lives),
       seed_(seed),
       unsent_lost_(names.partitions()),
       deliveries_(threads.size()),

@@ -26,8 +26,8 @@ class RedisBus::Hub final : public std::enable_shared_from_this<Hub>,
 public:
     using Subscribed = Completion<Result<bool>>::Done;
 
-    Hub(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
-        std::uint64_t seed);
+    Hub(redis::Client& client, const redis::Keys& keys, redis::Lives& lives,
+        std::vector<Scheduler*> threads, std::uint64_t seed);
 
     // Any thread.
     RedisBusCounters counters;
@@ -72,6 +72,8 @@ public:
     void publish_about_room(const RoomId& room, std::string message,
                             std::function<void(Outlet&)> here);
     void set_node(NodeId node);
+    /// Asks in which life each partition is.
+    void look_at_lives();
     /// Over the channel of a partition, as every node hears all of them.
     void ask_nodes(const SurveyQuestion& question, Completion<Result<std::size_t>>::Done done);
     void answer_node(const SurveyAnswer& answer);
@@ -120,12 +122,15 @@ private:
     void deliver_soon(std::size_t thread, UniqueFunction<void(Outlet&)> what);
     void flush();
     void drop_lingering();
-    void take_probe(std::uint32_t partition, const std::string& incarnation);
-    void shake();
+    /// The partition is in that life; empty: not said.
+    void note_life(std::uint32_t partition, const std::string& incarnation);
+    /// The partition has a new life or another server.
+    void shake(std::uint32_t partition);
     void gather();
     void tell_gathered();
 
     redis::Client& client_;
+    redis::Lives& lives_;
     std::optional<redis::Subscriber> subscriber_;
     std::optional<redis::Probes> probes_;
     std::uint64_t seed_;

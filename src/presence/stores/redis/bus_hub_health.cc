@@ -26,8 +26,10 @@ void RedisBus::Hub::on_healed(std::uint32_t partition) {
     gather();
 }
 
-void RedisBus::Hub::shake() {
-    ++counters.shaken;
+void RedisBus::Hub::shake(std::uint32_t partition) {
+    // In that order: who is told of a loss finds it counted.
+    const std::uint64_t losses = ++counters.shaken;
+    lives_.shake(partition, losses);
     ++newly_shaken_;
     gather();
 }
@@ -64,22 +66,29 @@ void RedisBus::Hub::on_servers_changed() {
             continue;
         }
         if (!run_ids_[partition].empty()) {
-            shake();
+            shake(partition);
         }
         run_ids_[partition] = std::move(run_id);
+        send_probe(partition);  // In which life it is cannot wait for the next one's turn.
     }
 }
 
-void RedisBus::Hub::take_probe(std::uint32_t partition, const std::string& incarnation) {
-    probes_->heard(partition);
+void RedisBus::Hub::look_at_lives() {
+    for (std::uint32_t partition = 0; partition < keys.partitions(); ++partition) {
+        send_probe(partition);
+    }
+}
+
+void RedisBus::Hub::note_life(std::uint32_t partition, const std::string& incarnation) {
     std::string& known = incarnations_[partition];
     if (incarnation.empty() || incarnation == known) {
         return;
     }
     if (!known.empty()) {
-        shake();
+        shake(partition);
     }
     known = incarnation;
+    lives_.name(partition, incarnation);
 }
 
 void RedisBus::Hub::send_probe(std::uint32_t partition) {
@@ -97,7 +106,11 @@ void RedisBus::Hub::send_probe(std::uint32_t partition) {
         std::to_string(kIncarnationStays.count()),
         keys.partition_channel(partition),
         redis::probe_head()};
-    client_.execute(std::move(command), [](const Result<Reply>&) {});
+    client_.execute(std::move(command), [self = shared_from_this(), partition](Result<Reply> life) {
+        if (life) {
+            self->note_life(partition, std::string(life->view().text()));
+        }
+    });
 }
 
 void RedisBus::Hub::on_silence(std::uint32_t partition) {

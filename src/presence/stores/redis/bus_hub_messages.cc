@@ -148,7 +148,8 @@ void RedisBus::Hub::on_message(std::string_view channel, std::string_view payloa
         deliver_soon(0, [said = *answer](Outlet& outlet) { outlet.survey_answer(said); });
     } else if (const auto* const probe = std::get_if<redis::Probe>(&message)) {
         if (const std::optional<std::uint32_t> partition = keys.partition_of_channel(channel)) {
-            take_probe(*partition, probe->incarnation);
+            probes_->heard(*partition);
+            note_life(*partition, probe->incarnation);
         }
     } else {
         ++counters.unreadable;

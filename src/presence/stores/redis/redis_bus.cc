@@ -142,11 +142,11 @@ auto to_receiver(Endpoint* endpoint, void (Receiver::*take)(const Said&)) {
 
 }  // namespace
 
-RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
-                   std::uint64_t seed) {
+RedisBus::RedisBus(redis::Client& client, const redis::Keys& keys, redis::Lives& lives,
+                   std::vector<Scheduler*> threads, std::uint64_t seed) {
     constexpr std::size_t kBits = 64;
     PRESENCE_ASSERT(!threads.empty() && threads.size() <= kBits);
-    hub_ = std::make_shared<Hub>(client, keys, std::move(threads), seed);
+    hub_ = std::make_shared<Hub>(client, keys, lives, std::move(threads), seed);
     for (std::size_t index = 0; index < hub_->threads.size(); ++index) {
         endpoints_.push_back(std::make_unique<Endpoint>(hub_, index));
         Endpoint* const endpoint = endpoints_.back().get();
@@ -200,6 +200,10 @@ void RedisBus::set_gap_handler(std::size_t index,
 
 void RedisBus::set_node(NodeId node) {
     hub_->store().post([hub = hub_, node] { hub->set_node(node); });
+}
+
+void RedisBus::look_at_lives() {
+    hub_->store().post([hub = hub_] { hub->look_at_lives(); });
 }
 
 const RedisBusCounters& RedisBus::counters() const noexcept {

@@ -5,6 +5,7 @@
 #include "presence/ports/presence_bus.h"
 #include "presence/stores/redis/client.h"
 #include "presence/stores/redis/keys.h"
+#include "presence/stores/redis/lives.h"
 
 #include <atomic>
 #include <cstddef>
@@ -51,9 +52,10 @@ struct RedisBusCounters {
 class RedisBus {
 public:
     /// @param threads  The endpoints' threads, at most 64. They and the client outlive the bus.
+    /// @param lives  What the probes tell of them is noted here.
     /// @param seed  Tells nodes apart, for who probes first.
-    RedisBus(redis::Client& client, const redis::Keys& keys, std::vector<Scheduler*> threads,
-             std::uint64_t seed);
+    RedisBus(redis::Client& client, const redis::Keys& keys, redis::Lives& lives,
+             std::vector<Scheduler*> threads, std::uint64_t seed);
     ~RedisBus();  ///< Blocks for the store's thread. The client may be stopped, not destroyed.
     RedisBus(const RedisBus&) = delete;
     RedisBus& operator=(const RedisBus&) = delete;
@@ -69,6 +71,8 @@ public:
     /// Under which name this node holds sessions from now on: what is sent to that name arrives
     /// here. Any thread.
     void set_node(NodeId node);
+    /// Part of the store has lost its data: finds out at once which others have. Any thread.
+    void look_at_lives();
     [[nodiscard]] const RedisBusCounters& counters() const noexcept;
 
 private:

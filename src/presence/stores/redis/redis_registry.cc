@@ -90,7 +90,7 @@ Task<Result<Membership>> RedisRegistry::renew(NodeLease lease) {
     Membership membership;
     const auto now = static_cast<std::int64_t>(number(view[0].text(), kTen).value_or(0));
     membership.reference_now = WallTime::from_ms(now);
-    membership.failovers = bus_.counters().shaken;
+    membership.losses = bus_.counters().shaken;
     membership.refuses_writes = client_.refuses_writes();
     for (std::size_t i = 1; i + 1 < view.size(); i += 2) {
         if (view[i].text() == "life") {
@@ -98,6 +98,10 @@ Task<Result<Membership>> RedisRegistry::renew(NodeLease lease) {
         } else if (auto facts = facts_from(view[i].text(), view[i + 1].text(), now)) {
             membership.nodes.push_back(std::move(*facts));
         }
+    }
+    const std::string before = std::exchange(life_, membership.incarnation);
+    if (!before.empty() && before != life_) {
+        bus_.look_at_lives();
     }
     co_return membership;
 }

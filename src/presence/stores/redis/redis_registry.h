@@ -54,6 +54,7 @@ private:
     RedisBus& bus_;
     Random& random_;
     NodeId told_bus_;
+    std::string life_;  ///< Membership::incarnation as last read.
 };
 
 }  // namespace presence

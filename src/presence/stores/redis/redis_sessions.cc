@@ -38,13 +38,45 @@ struct RedisSessionStore::Writing {
     bool all_end = true;
 };
 
+/// Records that one command reads, and behind them the lives of their partitions: a record that is
+/// missing there is missing in that life.
+struct RedisSessionStore::Reading {
+    redis::Question records;
+    std::vector<std::uint32_t> partitions;
+    std::uint64_t losses = 0;  ///< Known when it was asked.
+};
+
+std::vector<RedisSessionStore::Reading> RedisSessionStore::readings_for(
+    const std::vector<UserId>& users) const {
+    std::vector<Reading> readings;
+    for (redis::Question& question : redis::questions_for(users, keys_, client_.config(), "MGET")) {
+        Reading& reading = readings.emplace_back(Reading{std::move(question), {}, lives_.latest()});
+        for (const std::size_t place : reading.records.places) {
+            reading.partitions.push_back(keys_.partition_of(users[place]));
+        }
+        std::ranges::sort(reading.partitions);
+        const auto doubles = std::ranges::unique(reading.partitions);
+        reading.partitions.erase(doubles.begin(), doubles.end());
+        for (const std::uint32_t partition : reading.partitions) {
+            reading.records.command.arguments.push_back(keys_.incarnation(partition));
+        }
+    }
+    return readings;
+}
+
+void RedisSessionStore::meet_losses(const Reading& reading, const ReplyView& values) {
+    for (std::size_t i = 0; losses_ != nullptr && i < reading.partitions.size(); ++i) {
+        const ReplyView life = values[reading.records.places.size() + i];
+        losses_->meet(lives_.losses_at(reading.partitions[i], life.text(), reading.losses));
+    }
+}
+
 Task<Result<std::vector<UserRecordRef>>> RedisSessionStore::load(std::vector<UserId> users) {
-    std::vector<redis::Question> questions =
-        redis::questions_for(users, keys_, client_.config(), "MGET");
+    std::vector<Reading> readings = readings_for(users);
     std::vector<Command> commands;
-    commands.reserve(questions.size());
-    for (redis::Question& question : questions) {
-        commands.push_back(std::move(question.command));
+    commands.reserve(readings.size());
+    for (Reading& reading : readings) {
+        commands.push_back(std::move(reading.records.command));
     }
     std::vector<UserRecordRef> records(users.size());
     std::vector<Result<Reply>> answers = co_await client_.call_all(home_, std::move(commands));
@@ -53,10 +85,11 @@ Task<Result<std::vector<UserRecordRef>>> RedisSessionStore::load(std::vector<Use
             co_return answers[i].error();
         }
         const ReplyView values = answers[i]->view();
-        const std::vector<std::size_t>& places = questions[i].places;
-        if (values.size() != places.size()) {
+        const std::vector<std::size_t>& places = readings[i].records.places;
+        if (values.size() != places.size() + readings[i].partitions.size()) {
             co_return Error{ErrorCode::internal, "MGET answered another number of keys", 0, 0};
         }
+        meet_losses(readings[i], values);
         for (std::size_t k = 0; k < places.size(); ++k) {
             Result<UserRecordRef> record = redis::decode_record(values[k].text());
             if (!record) {

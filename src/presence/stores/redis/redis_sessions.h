@@ -4,6 +4,7 @@
 #include "presence/ports/session_store.h"
 #include "presence/stores/redis/client.h"
 #include "presence/stores/redis/keys.h"
+#include "presence/stores/redis/lives.h"
 
 #include <vector>
 
@@ -22,10 +23,12 @@ public:
     /// An index outlives the records that it names.
     static constexpr Millis kIndexStays = std::chrono::hours{48};
 
-    RedisSessionStore(redis::Client& client, const redis::Keys& keys, Scheduler& home)
-        : client_(client), keys_(keys), home_(home) {}
+    RedisSessionStore(redis::Client& client, const redis::Keys& keys, const redis::Lives& lives,
+                      Scheduler& home)
+        : client_(client), keys_(keys), lives_(lives), home_(home) {}
 
     void set_node(NodeId node) override { node_ = node; }
+    void watch_losses(LossWatch& watch) override { losses_ = &watch; }
     [[nodiscard]] Task<Result<std::vector<UserRecordRef>>> load(std::vector<UserId> users) override;
     [[nodiscard]] Task<Result<std::vector<CommitOutcome>>> commit_many(
         std::vector<Commit> commits) override;
@@ -34,12 +37,17 @@ public:
 
 private:
     struct Writing;
+    struct Reading;
+    [[nodiscard]] std::vector<Reading> readings_for(const std::vector<UserId>& users) const;
+    void meet_losses(const Reading& reading, const redis::ReplyView& values);
     [[nodiscard]] std::vector<Writing> writings_for(const std::vector<Commit>& commits) const;
 
     redis::Client& client_;
     const redis::Keys& keys_;
+    const redis::Lives& lives_;
     Scheduler& home_;
     NodeId node_;
+    LossWatch* losses_ = nullptr;
 };
 
 }  // namespace presence

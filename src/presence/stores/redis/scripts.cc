@@ -198,7 +198,7 @@ else
   redis.call('SET', KEYS[1], life, 'PX', ARGV[2])
 end
 redis.call('SPUBLISH', ARGV[3], ARGV[4] .. life)
-return 1
+return life
 )lua";
 
 constexpr const char* kBeatsSet = R"lua(#!lua
