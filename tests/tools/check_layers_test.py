@@ -29,7 +29,7 @@ class CheckLayersTest(unittest.TestCase):
         self.assertFalse(self.allowed("rules/merge.h", "presence/core/limits.h"))
         self.assertFalse(self.allowed("model/view.h", "presence/rules/visibility.h"))
         self.assertFalse(self.allowed("net/server.cc", "presence/model/session.h"))
-        self.assertFalse(self.allowed("core/attach.cc", "presence/net/loop.h"))
+        self.assertFalse(self.allowed("core/attach.cc", "presence/loop/loop.h"))
         self.assertFalse(self.allowed("core/attach.cc", "presence/stores/memory/store.h"))
         self.assertFalse(self.allowed("gateway/gateway.cc", "presence/api/api.h"))
 

@@ -100,7 +100,7 @@ void Node::State::build_loops() {
     for (std::size_t i = 0; i < config.threads; ++i) {
         workers.push_back(std::make_unique<Worker>());
         workers.back()->limits = config.limits;
-        workers.back()->loop = std::make_unique<net::Loop>(clock);
+        workers.back()->loop = std::make_unique<Loop>(clock);
         threads.push_back(workers.back()->loop.get());
     }
     if (shared) {
@@ -109,7 +109,7 @@ void Node::State::build_loops() {
         bus = std::make_unique<LocalBus>(threads);
     }
     shards = std::make_unique<Shards>(Shards{Homes(threads), {}});
-    net::Loop& first = *workers[0]->loop;
+    Loop& first = *workers[0]->loop;
     // Sessions in a shared store outlive the process by themselves.
     journal = durable.journal_on(first, shared == nullptr);
     journal_writer = std::make_unique<JournalWriter>(first, clock, *journal, workers[0]->limits,
@@ -117,7 +117,7 @@ void Node::State::build_loops() {
 }
 
 void Node::State::build_shard(std::size_t i) {
-    net::Loop& first = *workers[0]->loop;
+    Loop& first = *workers[0]->loop;
     Worker& worker = *workers[i];
     PresenceBus& endpoint = shared ? shared->endpoint(i) : bus->endpoint(i);
     if (shared) {
@@ -176,7 +176,7 @@ void Node::State::build_door(std::size_t i, const std::vector<gateway::Gateway*>
     gateway::Gateway* const gateway = worker.gateway.get();
     api::Api* const api = worker.api.get();
     worker.loop->set_tick(PresenceService::kTick,
-                          [gateway, api, self = &worker](const net::Loop::Tick& tick) {
+                          [gateway, api, self = &worker](const Loop::Tick& tick) {
                               self->loop_lag.add(static_cast<std::uint64_t>(tick.late / 1us));
                               self->ticks.fetch_add(1, std::memory_order_relaxed);
                               gateway->tick();

@@ -22,7 +22,7 @@
 #include "presence/core/survey.h"
 #include "presence/core/webhook_writer.h"
 #include "presence/gateway/gateway.h"
-#include "presence/net/loop.h"
+#include "presence/loop/loop.h"
 #include "presence/net/server.h"
 #include "presence/net/strangers.h"
 #include "presence/protocol/webhook_json.h"
@@ -44,7 +44,7 @@ struct Worker {
     LatencyHistogram loop_lag;
     std::atomic<std::uint64_t> ticks{0};  ///< How often it came to its timed work; others read it.
     std::uint64_t ticks_seen = 0;         ///< By Node::all_threads_moved; main thread.
-    std::unique_ptr<net::Loop> loop;
+    std::unique_ptr<Loop> loop;
     SystemRandom random;
     Limits limits;  ///< This thread's copy, so that a reload needs no lock.
     std::unique_ptr<SessionStore> sessions;
@@ -67,7 +67,7 @@ struct Worker {
 
 /// Runs `work` on a loop's thread and waits for what it returns.
 template <class Work>
-auto ask(net::Loop& loop, Work work) -> decltype(work()) {
+auto ask(Loop& loop, Work work) -> decltype(work()) {
     std::promise<decltype(work())> answer;
     auto result = answer.get_future();
     loop.post([&] { answer.set_value(work()); });
@@ -76,7 +76,7 @@ auto ask(net::Loop& loop, Work work) -> decltype(work()) {
 
 /// The same for a flow: blocks until the task that `make` returns on the loop's thread is over.
 template <class T, class Make>
-T await_there(net::Loop& loop, Make make) {
+T await_there(Loop& loop, Make make) {
     std::promise<T> answer;
     auto result = answer.get_future();
     struct Flow {

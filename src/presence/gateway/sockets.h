@@ -32,14 +32,14 @@ public:
     [[nodiscard]] virtual std::optional<MonoTime> blocked_since(net::ConnectionId id) const = 0;
     [[nodiscard]] virtual net::DetachedConnection release(net::ConnectionId id) = 0;
     virtual net::ConnectionId adopt(net::DetachedConnection connection, net::UserTag tag) = 0;
-    /// What was collected for watchers goes out soon (net::Loop::request_batch_end).
+    /// What was collected for watchers goes out soon (Loop::request_batch_end).
     virtual void request_batch_end() = 0;
 };
 
 /// Those of a net::Server.
 class ServerSockets final : public Sockets {
 public:
-    ServerSockets(net::Server& server, net::Loop& loop) : server_(server), loop_(loop) {}
+    ServerSockets(net::Server& server, Loop& loop) : server_(server), loop_(loop) {}
 
     bool accept_websocket(net::ConnectionId id, std::string_view subprotocol,
                           net::UserTag tag) override {
@@ -77,7 +77,7 @@ public:
 
 private:
     net::Server& server_;
-    net::Loop& loop_;
+    Loop& loop_;
 };
 
 }  // namespace presence::gateway

@@ -2,10 +2,10 @@
 
 #include "presence/base/result.h"
 #include "presence/base/time.h"
+#include "presence/loop/loop.h"
 #include "presence/net/frame.h"
 #include "presence/net/http.h"
 #include "presence/net/limits.h"
-#include "presence/net/loop.h"
 
 #include <cstdint>
 #include <memory>

@@ -121,7 +121,7 @@ protected:
               door(gateway),
               server(loop, door),
               sockets(server, loop) {}
-        net::Loop& loop;
+        Loop& loop;
         MemorySessionStore store;
         MemoryProfileStore profile_store;
         Shard shard;
@@ -220,10 +220,10 @@ protected:
     VirtualClock clock;
     VirtualScheduler scheduler{clock};
     SystemClock machine;  ///< Of the loops, which only carry bytes here.
-    std::vector<std::unique_ptr<net::Loop>> loops = [this] {
-        std::vector<std::unique_ptr<net::Loop>> made;
-        made.push_back(std::make_unique<net::Loop>(machine));
-        made.push_back(std::make_unique<net::Loop>(machine));
+    std::vector<std::unique_ptr<Loop>> loops = [this] {
+        std::vector<std::unique_ptr<Loop>> made;
+        made.push_back(std::make_unique<Loop>(machine));
+        made.push_back(std::make_unique<Loop>(machine));
         return made;
     }();
     SeededRandom random{1};

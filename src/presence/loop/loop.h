@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace presence::net {
+namespace presence {
 
 /// Told when a socket that was added to a Loop can be read or written. Loop's thread.
 class SocketHandler {
@@ -19,9 +19,17 @@ public:
     virtual void on_socket_soon(std::uint64_t token) { static_cast<void>(token); }
 };
 
-/// One thread's event loop: posted work, a few timers, periodic work, and all sockets of one
-/// server. The loop waits on one epoll set and takes it in batches; there is no object, handler or
-/// buffer for each socket here.
+/// Told when a socket that was given to Loop::watch can be read or written. Loop's thread.
+class SocketWatcher {
+public:
+    virtual ~SocketWatcher() = default;
+    /// `events` are EPOLL* bits. The watcher may be destroyed within the call.
+    virtual void on_ready(std::uint32_t events) = 0;
+};
+
+/// One thread's event loop: posted work, a few timers, periodic work, all sockets of one server,
+/// and a few that others watch. The loop waits on one epoll set and takes it in batches; there is
+/// no object, handler or buffer for each socket of the server here.
 ///
 /// Timers are in an ordered tree and meant for rare things; liveness has its wheel elsewhere,
 /// driven by the tick. Owner's thread, but for `post` and `stop`. Times are whole milliseconds of
@@ -39,7 +47,7 @@ public:
     /// nobody is given up whose sign of life already lay in the kernel (DESIGN rule 5).
     static constexpr Millis kStall{500};
 
-    explicit Loop(Clock& clock);
+    explicit Loop(const Clock& clock);
     ~Loop() override;
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
@@ -74,18 +82,26 @@ public:
     /// handler.
     void drain_sockets();
 
-    [[nodiscard]] Clock& clock() const noexcept;
+    [[nodiscard]] const Clock& clock() const noexcept;
     [[nodiscard]] bool is_owner_thread() const noexcept;
+    /// Whether a thread is in `run`. Any thread.
+    [[nodiscard]] bool is_running() const noexcept;
 
     /// Sockets. `events` are EPOLL* bits as the handler wants them, EPOLLET included. One handler a
     /// loop. False: the kernel refused (errno says why).
     void set_socket_handler(SocketHandler* handler);
+    /// Tokens whose low half is all ones are the loop's own.
     bool add_socket(int fd, std::uint32_t events, std::uint64_t token);
     void remove_socket(int fd);
+
+    /// Sockets of others than the server, of which there are few: told of each change to readable
+    /// or writable, and of the end. `watcher` lives until `unwatch`. False: the kernel refused.
+    bool watch(int fd, SocketWatcher& watcher);
+    void unwatch(int fd);
 
 private:
     struct State;
     std::unique_ptr<State> state_;
 };
 
-}  // namespace presence::net
+}  // namespace presence

@@ -1,4 +1,4 @@
-#include "presence/net/loop.h"
+#include "presence/loop/loop.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace presence::net {
+namespace presence {
 namespace {
 
 /// Real time that can be pushed forward, as a machine that slept would see it.
@@ -242,5 +242,59 @@ TEST_F(LoopTest, AStallBetweenTwoTimersIsNoticedToo) {
     ::close(pair[1]);
 }
 
+/// Reads what comes, and may take itself away.
+struct Watcher final : SocketWatcher {
+    Watcher(Loop& on, int from) : loop(on), fd(from) {}
+    void on_ready(std::uint32_t events) override {
+        char byte = 0;
+        while ((events & EPOLLIN) != 0 && ::recv(fd, &byte, 1, MSG_DONTWAIT) == 1) {
+            seen.push_back(byte);
+        }
+        if (seen.size() >= enough) {
+            loop.unwatch(fd);
+        }
+    }
+    Loop& loop;
+    int fd;
+    std::string seen;
+    std::size_t enough = 100;
+};
+
+TEST_F(LoopTest, AWatchedSocketIsToldUntilNobodyWatchesIt) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    Reader server(seen_);
+    loop_.set_socket_handler(&server);
+    Watcher watcher(loop_, pair[0]);
+    ASSERT_TRUE(loop_.watch(pair[0], watcher));
+    ASSERT_FALSE(loop_.watch(pair[0], watcher));  // Twice is once too often.
+    const auto send_one = [&](const char* byte) { ASSERT_EQ(::send(pair[1], byte, 1, 0), 1); };
+    loop_.post([&] { send_one("a"); });
+    loop_.after(20ms, [&] {
+        watcher.enough = 2;
+        send_one("b");
+    });
+    loop_.after(40ms, [&] { send_one("c"); });
+    loop_.after(60ms, [&] { loop_.stop(); });
+    run_for_at_most(60s);
+    EXPECT_EQ(watcher.seen, "ab");
+    EXPECT_TRUE(seen_.empty());  // The server's handler hears nothing of it.
+    loop_.set_socket_handler(nullptr);
+    ::close(pair[0]);
+    ::close(pair[1]);
+}
+
+TEST_F(LoopTest, ItSaysWhetherAThreadRunsIt) {
+    EXPECT_FALSE(loop_.is_running());
+    bool within = false;
+    loop_.post([&] {
+        within = loop_.is_running();
+        loop_.stop();
+    });
+    run_for_at_most(60s);
+    EXPECT_TRUE(within);
+    EXPECT_FALSE(loop_.is_running());
+}
+
 }  // namespace
-}  // namespace presence::net
+}  // namespace presence

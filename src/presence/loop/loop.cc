@@ -1,4 +1,4 @@
-#include "presence/net/loop.h"
+#include "presence/loop/loop.h"
 
 #include "presence/base/assert.h"
 
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace presence::net {
+namespace presence {
 namespace {
 
 /// Events taken from the kernel at once: enough to share the cost of a wake-up among many, few
@@ -26,13 +26,19 @@ constexpr std::size_t kBatch = 512;
 /// Timers run in one go before sockets get their turn.
 constexpr int kTimersAtOnce = 256;
 
-/// Names the descriptor by which other threads wake this one.
+/// The low half of tokens that are not the server's. The high half says whose: that of a watched
+/// socket, or all ones for the descriptor by which other threads wake this one.
+constexpr std::uint32_t kOwn = ~std::uint32_t{0};
 constexpr std::uint64_t kWakeToken = ~std::uint64_t{0};
+
+constexpr bool is_own(std::uint64_t token) {
+    return static_cast<std::uint32_t>(token) == kOwn;
+}
 
 }  // namespace
 
 struct Loop::State {
-    explicit State(Clock& c) : clock(c), owner(std::this_thread::get_id()) {
+    explicit State(const Clock& c) : clock(c), owner(std::this_thread::get_id()) {
         PRESENCE_ASSERT(epoll_fd >= 0 && wake_fd >= 0);
         epoll_event event{};
         // Edge-triggered: each write wakes, and nobody has to read.
@@ -51,9 +57,11 @@ struct Loop::State {
 
     void run() {
         owner = std::this_thread::get_id();
+        in_run = true;
         while (!stopped.load()) {
             turn(has_posted.load() ? 0 : wait_ms());
         }
+        in_run = false;
         stopped = false;
     }
 
@@ -98,9 +106,14 @@ struct Loop::State {
             const epoll_event& event = events[static_cast<std::size_t>(i)];
             constexpr int kSoon = 2;
             if (handler != nullptr && i + kSoon < ready) {
-                handler->on_socket_soon(events[static_cast<std::size_t>(i + kSoon)].data.u64);
+                const std::uint64_t soon = events[static_cast<std::size_t>(i + kSoon)].data.u64;
+                if (!is_own(soon)) {
+                    handler->on_socket_soon(soon);
+                }
             }
-            if (handler != nullptr && event.data.u64 != kWakeToken) {
+            if (is_own(event.data.u64)) {
+                tell_watcher(event.data.u64, event.events);
+            } else if (handler != nullptr) {
                 handler->on_socket_ready(event.data.u64, event.events);
             }
         }
@@ -123,6 +136,14 @@ struct Loop::State {
         }
         end_batch();
         in_batch = was_in_batch;
+    }
+
+    /// One that was removed in this batch is named by nobody any more.
+    void tell_watcher(std::uint64_t token, std::uint32_t what) {
+        const auto found = watchers.find(static_cast<std::uint32_t>(token >> 32U));
+        if (found != watchers.end()) {
+            found->second->on_ready(what);
+        }
     }
 
     // -- Posted work --------------------------------------------------------------------------
@@ -226,8 +247,9 @@ struct Loop::State {
         }
     }
 
-    Clock& clock;
+    const Clock& clock;
     std::atomic<std::thread::id> owner;
+    std::atomic<bool> in_run{false};
     std::atomic<bool> stopped{false};
     int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
     int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -235,6 +257,9 @@ struct Loop::State {
     SocketHandler* handler = nullptr;
     std::array<epoll_event, kBatch> events{};
     std::size_t socket_count = 0;
+    std::unordered_map<std::uint32_t, SocketWatcher*> watchers;
+    std::unordered_map<int, std::uint32_t> watched;  ///< By descriptor.
+    std::uint32_t last_watched = 0;
     bool in_sockets = false;
 
     std::vector<UniqueFunction<void()>> sockets_ends;
@@ -256,7 +281,7 @@ struct Loop::State {
     TimerId tick_timer;
 };
 
-Loop::Loop(Clock& clock) : state_(std::make_unique<State>(clock)) {}
+Loop::Loop(const Clock& clock) : state_(std::make_unique<State>(clock)) {}
 Loop::~Loop() = default;
 
 void Loop::run() {
@@ -308,8 +333,12 @@ void Loop::drain_sockets() {
     state_->drain_sockets();
 }
 
-Clock& Loop::clock() const noexcept {
+const Clock& Loop::clock() const noexcept {
     return state_->clock;
+}
+
+bool Loop::is_running() const noexcept {
+    return state_->in_run.load();
 }
 
 bool Loop::is_owner_thread() const noexcept {
@@ -322,6 +351,7 @@ void Loop::set_socket_handler(SocketHandler* handler) {
 }
 
 bool Loop::add_socket(int fd, std::uint32_t events, std::uint64_t token) {
+    PRESENCE_ASSERT(!is_own(token));
     epoll_event event{};
     event.events = events;
     event.data.u64 = token;
@@ -339,4 +369,30 @@ void Loop::remove_socket(int fd) {
     }
 }
 
-}  // namespace presence::net
+bool Loop::watch(int fd, SocketWatcher& watcher) {
+    State& state = *state_;
+    do {
+        ++state.last_watched;
+    } while (state.last_watched == kOwn || state.watchers.contains(state.last_watched));
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.data.u64 = (std::uint64_t{state.last_watched} << 32U) | kOwn;
+    if (::epoll_ctl(state.epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+        return false;
+    }
+    ++state.socket_count;
+    state.watchers.emplace(state.last_watched, &watcher);
+    state.watched.emplace(fd, state.last_watched);
+    return true;
+}
+
+void Loop::unwatch(int fd) {
+    const auto found = state_->watched.find(fd);
+    if (found != state_->watched.end()) {
+        remove_socket(fd);
+        state_->watchers.erase(found->second);
+        state_->watched.erase(found);
+    }
+}
+
+}  // namespace presence
