@@ -126,6 +126,7 @@ Result<std::unique_ptr<Node>> Node::start(NodeConfig config) {
     state->facts.version = PRESENCED_VERSION;
     state->facts.started_at = state->clock.wall_now();
     state->assets = load_assets();
+    state->build_loops();
     Result<bool> opened = state->open_stores();
     if (!opened) {
         return opened.error();

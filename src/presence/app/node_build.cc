@@ -39,7 +39,10 @@ Result<bool> Node::State::open_stores() {
     tokens = std::move(*verifier);
     sessions = std::make_unique<MemorySessions>(clock);
     if (config.redis) {
-        Result<std::unique_ptr<SharedStore>> opened = SharedStore::open(*config.redis, clock);
+        // With one thread nothing is won by another, and each call of the store would change
+        // threads twice. With several it would stand in the way of that thread's own people.
+        Loop* const only = workers.size() == 1 ? workers[0]->loop.get() : nullptr;
+        Result<std::unique_ptr<SharedStore>> opened = SharedStore::open(*config.redis, clock, only);
         if (!opened) {
             return Error{opened.error().code, "store.url: " + opened.error().message, 0, 0};
         }
@@ -67,7 +70,7 @@ void Node::State::start_webhooks() {
 }
 
 void Node::State::build_workers() {
-    build_loops();
+    tie_threads();
     for (std::size_t i = 0; i < workers.size(); ++i) {
         build_shard(i);
     }
@@ -96,12 +99,17 @@ void Node::State::build_workers() {
 }
 
 void Node::State::build_loops() {
-    std::vector<Scheduler*> threads;
     for (std::size_t i = 0; i < config.threads; ++i) {
         workers.push_back(std::make_unique<Worker>());
         workers.back()->limits = config.limits;
         workers.back()->loop = std::make_unique<Loop>(clock);
-        threads.push_back(workers.back()->loop.get());
+    }
+}
+
+void Node::State::tie_threads() {
+    std::vector<Scheduler*> threads;
+    for (const auto& worker : workers) {
+        threads.push_back(worker->loop.get());
     }
     if (shared) {
         shared->connect(threads, SystemRandom().next());

@@ -102,6 +102,9 @@ struct Node::State {
         drainer.reset();
         sender.reset();
         survey.reset();
+        if (shared) {
+            shared->stop();  // It may live on one of their loops.
+        }
         workers.clear();  // They stand on the bus, the stores and the journal, so they go first.
     }
 
@@ -138,6 +141,7 @@ struct Node::State {
     Result<bool> open_stores();
     void build_workers();
     void build_loops();
+    void tie_threads();
     void build_shard(std::size_t index);
     void build_gateway(std::size_t index);
     void build_door(std::size_t index, const std::vector<gateway::Gateway*>& gateways,

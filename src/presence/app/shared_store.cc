@@ -21,8 +21,9 @@ SharedStore::SharedStore(std::unique_ptr<redis::Client> client)
       deployment_(std::make_unique<redis::Deployment>(*client_, keys_)) {}
 
 Result<std::unique_ptr<SharedStore>> SharedStore::open(redis::RedisConfig config,
-                                                       const Clock& clock) {
-    Result<std::unique_ptr<redis::Client>> client = redis::Client::start(std::move(config), clock);
+                                                       const Clock& clock, Loop* shared_loop) {
+    Result<std::unique_ptr<redis::Client>> client =
+        redis::Client::start(std::move(config), clock, shared_loop);
     if (!client) {
         return client.error();
     }

@@ -23,10 +23,13 @@ namespace presence::app {
 class SharedStore {
 public:
     /// Connects. One that cannot be reached yet is no error: it is tried on and on.
+    /// @param shared_loop  Where its connections live; null: on a thread of their own. It need not
+    ///                     run yet, and lives until `stop`.
     /// @retval ErrorCode::bad_request  Password, version, TLS.
     /// @retval ErrorCode::conflict     Another deployment's store.
     [[nodiscard]] static Result<std::unique_ptr<SharedStore>> open(redis::RedisConfig config,
-                                                                   const Clock& clock);
+                                                                   const Clock& clock,
+                                                                   Loop* shared_loop);
     ~SharedStore();
     SharedStore(const SharedStore&) = delete;
     SharedStore& operator=(const SharedStore&) = delete;

@@ -161,10 +161,10 @@ public:
         empty_all<Place>();
         EXPECT_TRUE(node_.until([&] { return node_.client->usable(); }));
         for (std::size_t i = 0; i < 2; ++i) {
-            registries_[i] = std::make_unique<RedisRegistry>(*node_.client, node_.keys, node_.loop,
-                                                             *node_.bus, random_);
+            registries_[i] = std::make_unique<RedisRegistry>(
+                *node_.client, node_.keys, node_.loop.scheduler(), *node_.bus, random_);
             stores_[i] = std::make_unique<RedisSessionStore>(*node_.client, node_.keys, node_.lives,
-                                                             node_.loop);
+                                                             node_.loop.scheduler());
         }
     }
     ~RedisRegistryAdapter() { expect_a_ttl_everywhere<Place>(); }

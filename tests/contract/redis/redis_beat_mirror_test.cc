@@ -39,7 +39,7 @@ protected:
 
     RedisServer server_;
     RedisNode node_{server_.config()};
-    RedisBeatMirror mirror_{*node_.client, node_.clock, node_.loop, kTtl};
+    RedisBeatMirror mirror_{*node_.client, node_.clock, node_.loop.scheduler(), kTtl};
 };
 
 TEST_F(RedisBeatMirrorTest, AKeyNamesTheNodeAndLivesForTheTtlFromTheBeatOn) {

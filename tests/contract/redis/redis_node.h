@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence/loop/loop.h"
 #include "presence/stores/redis/client.h"
 #include "presence/stores/redis/keys.h"
 #include "presence/stores/redis/redis_bus.h"
@@ -9,6 +10,7 @@
 #include "support/run_task.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,8 +19,56 @@
 
 namespace presence::testing {
 
-/// Records and bus as one node with one thread has them, on the test's own thread.
-class RedisNode {
+/// Runs a Loop on the test's thread as LoopScheduler runs its own.
+class TestLoop {
+public:
+    [[nodiscard]] Scheduler& scheduler() { return loop_; }
+    [[nodiscard]] Loop* shared() { return &loop_; }
+
+    template <class Predicate>
+    bool run_until(Predicate done, Millis most = std::chrono::seconds{60}) {
+        const MonoTime end = clock_.now() + most;
+        std::function<void()> look = [&] {
+            if (done() || clock_.now() >= end) {
+                loop_.stop();
+            } else {
+                loop_.after(Millis{1}, [&look] { look(); });
+            }
+        };
+        loop_.post([&look] { look(); });
+        loop_.run();
+        return done();
+    }
+    void run_ready() {
+        loop_.post([this] { loop_.stop(); });
+        loop_.run();
+    }
+
+private:
+    SystemClock clock_;
+    Loop loop_{clock_};
+};
+
+/// Beside a store that has a thread of its own.
+class TestScheduler {
+public:
+    [[nodiscard]] Scheduler& scheduler() { return loop_; }
+    [[nodiscard]] static Loop* shared() { return nullptr; }
+
+    template <class Predicate>
+    bool run_until(Predicate done, Millis most = std::chrono::seconds{60}) {
+        return loop_.run_until(std::move(done), most);
+    }
+    void run_ready() { loop_.run_ready(); }
+
+private:
+    LoopScheduler loop_;
+};
+
+/// Records and bus as one node with one thread has them, on the test's own thread. The store's
+/// connections live on that thread, too, if `Home` is TestLoop.
+template <class Home>
+class RedisNodeOn {
 public:
     struct Receiver final : PresenceBus::Receiver {
         void on_presence(const PresenceEventRef& event) override {
@@ -51,30 +101,32 @@ public:
         std::vector<SurveyAnswerRef> answers;
     };
 
-    explicit RedisNode(redis::RedisConfig config, std::uint64_t seed = 1)
+    explicit RedisNodeOn(redis::RedisConfig config, std::uint64_t seed = 1)
         : keys(config.prefix, config.partitions),
-          client(redis::Client::start(std::move(config), clock).value()),
+          client(redis::Client::start(std::move(config), clock, loop.shared()).value()),
           lives(keys.partitions()),
-          store(*client, keys, lives, loop),
-          bus(std::make_unique<RedisBus>(*client, keys, lives, std::vector<Scheduler*>{&loop},
-                                         seed)) {
+          store(*client, keys, lives, loop.scheduler()),
+          bus(std::make_unique<RedisBus>(*client, keys, lives,
+                                         std::vector<Scheduler*>{&loop.scheduler()}, seed)) {
         bus->endpoint(0).set_receiver(&receiver);
         bus->set_gap_handler(0,
                              [this](const PartitionSet& lost) { receiver.gaps.push_back(lost); });
         bus->set_node(NodeId{seed});
         store.set_node(NodeId{seed});
     }
-    ~RedisNode() {
+    ~RedisNodeOn() {
         client->stop();
         loop.run_ready();
         bus.reset();
     }
-    RedisNode(const RedisNode&) = delete;
-    RedisNode& operator=(const RedisNode&) = delete;
+    RedisNodeOn(const RedisNodeOn&) = delete;
+    RedisNodeOn& operator=(const RedisNodeOn&) = delete;
 
     template <class T>
     T run(Task<T> task) {
-        return run_until_complete(loop, std::move(task));
+        const Started<T> result = start_task(std::move(task));
+        PRESENCE_ASSERT(loop.run_until([&] { return result->has_value(); }));
+        return std::move(**result);
     }
     /// Lets things happen until `holds`. False: not within `most`.
     template <class Predicate>
@@ -83,7 +135,7 @@ public:
         bool held = false;
         static_cast<void>(loop.run_until(
             [&] {
-                loop.after(Millis{5}, [] {});
+                loop.scheduler().after(Millis{5}, [] {});
                 held = holds();
                 return held || clock.now() >= end;
             },
@@ -123,7 +175,7 @@ public:
     }
 
     SystemClock clock;
-    LoopScheduler loop;
+    Home loop;
     Receiver receiver;
     redis::Keys keys;
     std::unique_ptr<redis::Client> client;
@@ -131,5 +183,8 @@ public:
     RedisSessionStore store;
     std::unique_ptr<RedisBus> bus;
 };
+
+using RedisNode = RedisNodeOn<TestScheduler>;
+using OneThreadRedisNode = RedisNodeOn<TestLoop>;
 
 }  // namespace presence::testing

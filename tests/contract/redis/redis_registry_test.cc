@@ -17,7 +17,7 @@ TEST(RedisRegistryKeeps, ARecordThatNamesTheNodeAndItsIndexAndNothingElse) {
     RedisServer server;
     RedisNode node(server.config());
     SystemRandom random;
-    RedisRegistry registry(*node.client, node.keys, node.loop, *node.bus, random);
+    RedisRegistry registry(*node.client, node.keys, node.loop.scheduler(), *node.bus, random);
     ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
     constexpr NodeId kSelf{11};
     const UserId ann("ann");

@@ -23,7 +23,7 @@ TEST(RedisClusterBeats, KeysForOtherSystemsAreWrittenAndTakenAwayWhereverTheirSl
     RedisNode node(ClusterOfRedis::config());
     ASSERT_TRUE(node.until([&] { return node.client->usable(); }));
     constexpr Millis kTtl{60'000};
-    RedisBeatMirror mirror(*node.client, node.clock, node.loop, kTtl);
+    RedisBeatMirror mirror(*node.client, node.clock, node.loop.scheduler(), kTtl);
     std::vector<ShownBeat> beats;
     std::vector<UserId> gone;
     for (int i = 0; i < 60; ++i) {

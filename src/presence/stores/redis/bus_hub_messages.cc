@@ -170,7 +170,7 @@ void RedisBus::Hub::distribute(const PresenceEventRef& event) {
 void RedisBus::Hub::deliver_soon(std::size_t thread, UniqueFunction<void(Outlet&)> what) {
     deliveries_[thread].push_back(std::move(what));
     if (!std::exchange(flush_asked_, true)) {
-        store().post([self = shared_from_this()] { self->flush(); });
+        store().at_end([self = shared_from_this()] { self->flush(); });
     }
 }
 

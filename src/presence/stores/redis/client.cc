@@ -3,42 +3,15 @@
 #include "presence/base/assert.h"
 #include "presence/stores/redis/client_state.h"
 
-#include <boost/asio/ssl/context.hpp>
-
 #include <algorithm>
 #include <utility>
 
 namespace presence::redis {
 
-namespace {
-
-using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
-
-Result<TlsContext> load_tls(const RedisConfig& config) {
-    TlsContext tls;
-    if (config.tls) {
-        tls = std::make_shared<boost::asio::ssl::context>(boost::asio::ssl::context::tls_client);
-        boost::system::error_code error;
-        if (config.tls_ca.empty()) {
-            tls->set_default_verify_paths(error);
-        } else {
-            tls->load_verify_file(config.tls_ca, error);
-        }
-        if (error) {
-            return Error{ErrorCode::bad_request,
-                         "authorities of TLS, " + config.tls_ca + ": " + error.message(), 0, 0};
-        }
-    }
-    return tls;
-}
-
-}  // namespace
-
-Client::State::State(RedisConfig from, const Clock& clock,
-                     std::shared_ptr<boost::asio::ssl::context> secured)
+Client::State::State(RedisConfig from, const Clock& clock, TlsContext secured, Loop* shared)
     : config(std::move(from)),
       tls(std::move(secured)),
-      thread(clock),
+      thread(clock, shared),
       parts{thread, config, tls.get(), wire_counters, random} {}
 
 Client::State::~State() {
@@ -47,12 +20,13 @@ Client::State::~State() {
 
 Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<Client>> Client::start(RedisConfig config, const Clock& clock) {
+Result<std::unique_ptr<Client>> Client::start(RedisConfig config, const Clock& clock,
+                                              Loop* shared) {
     Result<TlsContext> tls = load_tls(config);
     if (!tls) {
         return tls.error();
     }
-    auto state = std::make_unique<State>(std::move(config), clock, std::move(*tls));
+    auto state = std::make_unique<State>(std::move(config), clock, std::move(*tls), shared);
     state->thread.post([s = state.get()] { s->begin(); });
     return std::unique_ptr<Client>(new Client(std::move(state)));
 }
@@ -67,7 +41,7 @@ void Client::stop() {
 }
 
 Result<bool> Client::wait_for_first_contact(Millis most) {
-    if (state_->first_contact_made.wait_for(most) != std::future_status::ready) {
+    if (!state_->thread.wait(state_->first_contact_made, most)) {
         return false;
     }
     return state_->first_contact_made.get();
@@ -129,7 +103,7 @@ Task<std::vector<Result<Reply>>> Client::call_all(Scheduler& home, std::vector<C
     Completion<std::vector<Result<Reply>>> completion([&](auto done) {
         auto batch = std::make_shared<Batch>(
             Batch{home, std::move(done), std::vector<std::optional<Result<Reply>>>(count), count});
-        state.thread.post([&state, batch, commands = std::move(commands)]() mutable {
+        state.thread.dispatch([&state, batch, commands = std::move(commands)]() mutable {
             for (std::size_t i = 0; i < commands.size(); ++i) {
                 state.execute(std::move(commands[i]), [&state, batch, i](Result<Reply> answer) {
                     --state.under_way;

@@ -30,8 +30,8 @@ struct ClientCounters {
 };
 
 /// Redis, Valkey, or a cluster of either, for the whole node: one connection for commands to each
-/// master, all on one thread. Whatever is handed in by one wake-up of that thread goes out in one
-/// write to each master.
+/// master, all on one thread (StoreThread). Whatever is handed in by one wake-up of that thread
+/// goes out in one write to each master.
 ///
 /// A call ends by `RedisConfig::request_timeout`. It is `unavailable` at once where the connection
 /// it needs is known to be down. What may or may not have been done is tried again only if it is
@@ -47,10 +47,12 @@ public:
         virtual void on_servers_changed() = 0;
     };
 
-    /// Starts the thread and begins to connect.
+    /// Begins to connect, on a thread of its own, or on that of `shared`: see StoreThread. Others
+    /// run that loop; it lives until `stop`.
     /// @retval ErrorCode::bad_request  The file of authorities cannot be read.
     [[nodiscard]] static Result<std::unique_ptr<Client>> start(RedisConfig config,
-                                                               const Clock& clock);
+                                                               const Clock& clock,
+                                                               Loop* shared = nullptr);
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;

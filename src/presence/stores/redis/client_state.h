@@ -2,6 +2,7 @@
 
 #include "presence/stores/redis/client.h"
 #include "presence/stores/redis/slots.h"
+#include "presence/stores/redis/tls.h"
 #include "presence/stores/redis/topology.h"
 
 #include <array>
@@ -21,7 +22,7 @@ namespace presence::redis {
 /// that were sent astray. For client*.cc.
 class Client::State final : public CommandLink::Owner {
 public:
-    State(RedisConfig from, const Clock& clock, std::shared_ptr<boost::asio::ssl::context> secured);
+    State(RedisConfig from, const Clock& clock, TlsContext secured, Loop* shared);
     ~State() override;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -47,7 +48,7 @@ public:
     std::future<Result<bool>> first_contact_made = first_contact.get_future();
 
     // The store's thread, but for `post`.
-    std::shared_ptr<boost::asio::ssl::context> tls;  ///< Null: plain TCP.
+    TlsContext tls;  ///< Null: plain TCP.
     StoreThread thread;
     SystemRandom random;
     LinkParts parts;

@@ -23,7 +23,7 @@ Deployment::Deployment(Client& client, const Keys& keys) : client_(client), keys
 Deployment::~Deployment() = default;
 
 Result<bool> Deployment::wait(Millis most) {
-    if (first_made_.wait_for(most) != std::future_status::ready) {
+    if (!client_.thread().wait(first_made_, most)) {
         return false;
     }
     return first_made_.get();

@@ -29,7 +29,7 @@ void read_info(std::string_view text, ServerFacts& facts);
 struct LinkParts {
     StoreThread& thread;
     const RedisConfig& config;
-    boost::asio::ssl::context* tls;
+    ssl_ctx_st* tls;  ///< Null: plain TCP.
     WireCounters& counters;
     Random& random;
 };

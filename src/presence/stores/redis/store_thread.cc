@@ -2,11 +2,6 @@
 
 #include "presence/base/assert.h"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -18,27 +13,53 @@
 
 namespace presence::redis {
 
-namespace asio = boost::asio;
-
 struct StoreThread::State {
-    explicit State(const Clock& from) : clock(from), timer(io), guard(asio::make_work_guard(io)) {}
+    State(StoreThread& self, const Clock& from, Loop* shared)
+        : clock(from),
+          own(shared == nullptr ? std::make_unique<Loop>(from) : nullptr),
+          loop(shared == nullptr ? *own : *shared),
+          resolver(self) {}
 
     const Clock& clock;
-    asio::io_context io{1};
-    asio::steady_timer timer;
-    asio::executor_work_guard<asio::io_context::executor_type> guard;
+    const std::unique_ptr<Loop> own;  ///< Null: the loop is shared.
+    Loop& loop;
 
     // The thread's own.
+    struct Watched;
     using TimerKey = std::pair<MonoTime, std::uint64_t>;
     std::map<TimerKey, Work> timers;
     std::unordered_map<std::uint64_t, MonoTime> due_of;
     std::uint64_t last_timer = 0;
+    TimerId armed{};
     MonoTime armed_for{Millis::max()};
+    std::unordered_map<int, std::shared_ptr<Watched>> sockets;
+    bool at_work = false;
+    std::vector<Work> ends;
+    bool stopped = false;
 
     std::mutex mutex;
     std::vector<Work> posted;
     bool stopping = false;
     std::thread thread;
+
+    Resolver resolver;  ///< Its thread posts here, so it goes first.
+
+    /// One piece of work, and what was left for its end.
+    template <class Piece>
+    void work(Piece piece) {
+        at_work = true;
+        piece();
+        run_ends();
+        at_work = false;
+    }
+
+    void run_ends() {
+        while (!ends.empty()) {
+            for (Work& end : std::exchange(ends, {})) {
+                end();
+            }
+        }
+    }
 
     void run_posted() {
         std::vector<Work> jobs;
@@ -57,18 +78,14 @@ struct StoreThread::State {
         if (due == armed_for) {
             return;
         }
+        loop.cancel(armed);
         armed_for = due;
-        if (timers.empty()) {
-            timer.cancel();
-            return;
-        }
-        timer.expires_after(std::max(due - clock.now(), Millis{0}));
-        timer.async_wait([this](const boost::system::error_code& error) {
-            if (!error) {
+        if (!timers.empty()) {
+            armed = loop.after(due - clock.now(), [this] {
                 armed_for = MonoTime{Millis::max()};
-                run_timers();
-            }
-        });
+                work([this] { run_timers(); });
+            });
+        }
     }
 
     void run_timers() {
@@ -80,10 +97,39 @@ struct StoreThread::State {
         }
         arm();
     }
+
+    /// The last that it does: nothing of it is left with the loop.
+    void end();
 };
 
-StoreThread::StoreThread(const Clock& clock) : state_(std::make_unique<State>(clock)) {
-    state_->thread = std::thread([state = state_.get()] { state->io.run(); });
+struct StoreThread::State::Watched final : SocketWatcher {
+    Watched(State& on, SocketWatcher& told) : state(on), watcher(told) {}
+    void on_ready(std::uint32_t events) override {
+        // It may be watched no more within the call, and then this is gone.
+        SocketWatcher& told = watcher;
+        state.work([&told, events] { told.on_ready(events); });
+    }
+    State& state;
+    SocketWatcher& watcher;
+};
+
+void StoreThread::State::end() {
+    work([this] { run_posted(); });
+    stopped = true;
+    for (const auto& [fd, watched] : sockets) {
+        loop.unwatch(fd);
+    }
+    sockets.clear();
+    due_of.clear();
+    const auto dropped = std::exchange(timers, {});  // What goes with them may look here.
+    loop.cancel(armed);
+}
+
+StoreThread::StoreThread(const Clock& clock, Loop* shared)
+    : state_(std::make_unique<State>(*this, clock, shared)) {
+    if (state_->own) {
+        state_->thread = std::thread([loop = state_->own.get()] { loop->run(); });
+    }
 }
 
 StoreThread::~StoreThread() {
@@ -101,7 +147,19 @@ void StoreThread::post(Work work) {
             return;  // It has been woken already.
         }
     }
-    asio::post(state_->io, [state = state_.get()] { state->run_posted(); });
+    state_->loop.post([state = state_.get()] { state->work([state] { state->run_posted(); }); });
+}
+
+void StoreThread::dispatch(Work work) {
+    const auto nothing_waits = [this] {
+        const std::lock_guard lock(state_->mutex);
+        return state_->posted.empty() && !state_->stopping;
+    };
+    if (is_here() && !state_->at_work && nothing_waits()) {
+        work();
+    } else {
+        post(std::move(work));
+    }
 }
 
 Scheduler::TimerId StoreThread::after(Millis delay, Work work) {
@@ -110,7 +168,9 @@ Scheduler::TimerId StoreThread::after(Millis delay, Work work) {
     const MonoTime due = state_->clock.now() + std::max(delay, Millis{0});
     state_->timers.emplace(State::TimerKey{due, id}, std::move(work));
     state_->due_of.emplace(id, due);
-    state_->arm();
+    if (!state_->stopped) {
+        state_->arm();
+    }
     return TimerId{id};
 }
 
@@ -122,20 +182,77 @@ void StoreThread::cancel(TimerId timer) {
     }
 }
 
+void StoreThread::at_end(Work work) {
+    State* const state = state_.get();
+    state->ends.push_back(std::move(work));
+    if (!state->at_work && state->ends.size() == 1) {
+        state->loop.post([state] { state->work([] {}); });
+    }
+}
+
+bool StoreThread::watch(int fd, SocketWatcher& watcher) {
+    PRESENCE_ASSERT(is_here() && !state_->sockets.contains(fd));
+    auto watched = std::make_shared<State::Watched>(*state_, watcher);
+    if (state_->stopped || !state_->loop.watch(fd, *watched)) {
+        return false;
+    }
+    state_->sockets.emplace(fd, std::move(watched));
+    return true;
+}
+
+void StoreThread::unwatch(int fd) {
+    if (state_->sockets.erase(fd) > 0) {
+        state_->loop.unwatch(fd);
+    }
+}
+
+Resolver& StoreThread::resolver() noexcept {
+    return state_->resolver;
+}
+
+bool StoreThread::run_until(const std::function<bool()>& done, Millis most) {
+    constexpr Millis kLook{2};
+    Loop& loop = state_->loop;
+    if (state_->own || loop.is_running()) {
+        return false;
+    }
+    const MonoTime end = state_->clock.now() + most;
+    std::function<void()> look = [&] {
+        if (done() || state_->clock.now() >= end) {
+            loop.stop();
+        } else {
+            loop.after(kLook, [&look] { look(); });
+        }
+    };
+    loop.post([&look] { look(); });
+    loop.run();
+    return true;
+}
+
 void StoreThread::stop() {
-    if (!state_->thread.joinable()) {
-        return;
-    }
+    State* const state = state_.get();
     {
-        const std::lock_guard lock(state_->mutex);
-        state_->stopping = true;
+        const std::lock_guard lock(state->mutex);
+        if (std::exchange(state->stopping, true)) {
+            return;
+        }
     }
-    asio::post(state_->io, [state = state_.get()] {
-        state->run_posted();
-        state->io.stop();
-    });
-    state_->thread.join();
-    state_->timers.clear();
+    if (state->own) {
+        state->loop.post([state] {
+            state->end();
+            state->loop.stop();
+        });
+        state->thread.join();
+    } else if (state->loop.is_running() && !is_here()) {
+        std::promise<void> ended;
+        state->loop.post([state, &ended] {
+            state->end();
+            ended.set_value();
+        });
+        ended.get_future().wait();
+    } else {
+        state->end();  // Nobody else is on that thread.
+    }
 }
 
 const Clock& StoreThread::clock() const noexcept {
@@ -143,11 +260,7 @@ const Clock& StoreThread::clock() const noexcept {
 }
 
 bool StoreThread::is_here() const noexcept {
-    return state_->thread.get_id() == std::this_thread::get_id();
-}
-
-asio::io_context& StoreThread::context() noexcept {
-    return state_->io;
+    return state_->loop.is_owner_thread();
 }
 
 }  // namespace presence::redis

@@ -1,177 +1,277 @@
 #include "presence/stores/redis/wire.h"
 
 #include "presence/base/assert.h"
+#include "presence/stores/redis/tls.h"
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <climits>
 #include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <hiredis/hiredis.h>
-#include <optional>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace presence::redis {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-using ErrorCodeOrNone = boost::system::error_code;
-
 namespace {
+
 constexpr std::size_t kReadBytes = 65'536;
+/// Reads in one go: other work of the thread is not to wait for longer.
+constexpr int kReadsAtOnce = 4;
+
+struct IoResult {
+    enum class Status : std::uint8_t { done, would_block, ended, failed };
+    Status status = Status::failed;
+    std::size_t bytes = 0;
+    std::string why;  ///< Of `failed`.
+};
+
+IoResult from_tls(SSL* session, int result) {
+    if (result > 0) {
+        return {IoResult::Status::done, static_cast<std::size_t>(result), {}};
+    }
+    const int system = errno;
+    switch (SSL_get_error(session, result)) {
+        case SSL_ERROR_WANT_READ:
+        case SSL_ERROR_WANT_WRITE:
+            return {IoResult::Status::would_block, 0, {}};
+        case SSL_ERROR_ZERO_RETURN:
+            return {IoResult::Status::ended, 0, {}};
+        case SSL_ERROR_SYSCALL:
+            ERR_clear_error();
+            return {IoResult::Status::failed, 0, std::strerror(system)};
+        default:
+            return {IoResult::Status::failed, 0, "TLS: " + tls_trouble(*session)};
+    }
+}
+
+IoResult from_system(ssize_t result) {
+    if (result >= 0) {
+        return {IoResult::Status::done, static_cast<std::size_t>(result), {}};
+    }
+    const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    return later ? IoResult{IoResult::Status::would_block, 0, {}}
+                 : IoResult{IoResult::Status::failed, 0, std::strerror(errno)};
+}
+
+int open_socket(const SocketAddress& address) {
+    const int fd =
+        ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    if (fd >= 0) {
+        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    }
+    return fd;
+}
+
 }  // namespace
 
-/// Shared with the handlers under way, which look at `closed` before they do anything.
-struct Wire::State : std::enable_shared_from_this<State> {
-    State(StoreThread& on, const Endpoint& to, asio::ssl::context* secured, WireCounters& counted,
+/// Shared with the work that it has posted, which looks at `closed` before it does anything.
+struct Wire::State final : SocketWatcher, std::enable_shared_from_this<State> {
+    State(StoreThread& on, const Endpoint& to, ssl_ctx_st* secured, WireCounters& counted,
           Events& told)
         : thread(on),
           endpoint(to),
+          tls_context(secured),
           counters(counted),
           events(&told),
-          resolver(on.context()),
-          socket(on.context()),
-          opening(on.context()),
           reader(new_reader()),
-          heard(on.clock().now()) {
-        if (secured != nullptr) {
-            tls.emplace(socket, *secured);
-        }
-    }
+          heard(on.clock().now()) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() override { close(); }
+
+    enum class Stage : std::uint8_t { connecting, greeting, open };
 
     StoreThread& thread;
     Endpoint endpoint;
+    ssl_ctx_st* tls_context;  ///< Null: plain TCP.
     WireCounters& counters;
     Events* events;
-    tcp::resolver resolver;
-    tcp::socket socket;
-    asio::steady_timer opening;
-    std::optional<asio::ssl::stream<tcp::socket&>> tls;
+    std::vector<SocketAddress> addresses;  ///< Not yet tried.
+    int fd = -1;
+    TlsSession tls{nullptr, &SSL_free};
+    Scheduler::TimerId opening{};
     ReplyReader reader;
     std::vector<char> input = std::vector<char>(kReadBytes);
-    std::string output;   ///< Collected in this turn.
-    std::string writing;  ///< Under way to the kernel, from `written` on.
-    std::size_t written = 0;
+    std::string output;
+    std::size_t written = 0;  ///< Of `output`.
     bool flush_asked = false;
-    bool opened = false;
+    bool peer_ended = false;
     bool closed = false;
+    Stage stage = Stage::connecting;
     MonoTime heard;
 
-    void close() {
-        if (std::exchange(closed, true)) {
-            return;
-        }
-        ErrorCodeOrNone ignored;
-        resolver.cancel();
-        opening.cancel();
-        socket.close(ignored);
-    }
-
-    void fail(const std::string& why) {
-        if (closed) {
-            return;
-        }
-        close();
-        events->on_closed(why);
-    }
+    // -- Opening ---------------------------------------------------------------------------------
 
     void open(Millis timeout) {
-        opening.expires_after(timeout);
-        opening.async_wait([self = shared_from_this()](const ErrorCodeOrNone& error) {
-            if (!error && !self->opened) {
-                self->fail("no answer in time");
-            }
+        opening = thread.after(timeout, [self = shared_from_this()] {
+            self->opening = {};
+            self->fail("no answer in time");
         });
-        resolver.async_resolve(
-            endpoint.host, std::to_string(endpoint.port),
-            [self = shared_from_this()](const ErrorCodeOrNone& error, const auto& found) {
-                if (self->closed) {
-                    return;
-                }
-                if (error) {
-                    self->fail("its name cannot be resolved: " + error.message());
-                    return;
-                }
-                self->connect(found);
+        thread.resolver().resolve(
+            endpoint.host, endpoint.port,
+            [self = shared_from_this()](Result<std::vector<SocketAddress>> found) {
+                // Who opened it does not expect its end within that call.
+                self->thread.post([self, found = std::move(found)]() mutable {
+                    if (self->closed) {
+                        return;
+                    }
+                    if (!found) {
+                        self->fail("its name cannot be resolved: " + found.error().message);
+                        return;
+                    }
+                    self->addresses = std::move(*found);
+                    std::ranges::reverse(self->addresses);
+                    self->connect_next("it has no address");
+                });
             });
     }
 
-    void connect(const tcp::resolver::results_type& found) {
-        asio::async_connect(socket, found,
-                            [self = shared_from_this()](const ErrorCodeOrNone& error, const auto&) {
-                                if (self->closed) {
-                                    return;
-                                }
-                                if (error) {
-                                    self->fail(error.message());
-                                    return;
-                                }
-                                ErrorCodeOrNone ignored;
-                                self->socket.set_option(tcp::no_delay(true), ignored);
-                                self->socket.set_option(tcp::socket::keep_alive(true), ignored);
-                                self->tls ? self->greet_secretly() : self->be_open();
-                            });
+    void connect_next(std::string trouble) {
+        drop_socket();
+        while (!addresses.empty()) {
+            const SocketAddress address = addresses.back();
+            addresses.pop_back();
+            fd = open_socket(address);
+            const auto* const to = reinterpret_cast<const sockaddr*>(&address.storage);
+            if (fd >= 0 && (::connect(fd, to, address.size) == 0 || errno == EINPROGRESS) &&
+                thread.watch(fd, *this)) {
+                return;
+            }
+            trouble = std::strerror(errno);
+            drop_socket();
+        }
+        fail(trouble);
     }
 
-    void greet_secretly() {
-        tls->set_verify_mode(asio::ssl::verify_peer);
-        tls->set_verify_callback(asio::ssl::host_name_verification(endpoint.host));
-        ErrorCodeOrNone is_name;
-        static_cast<void>(asio::ip::make_address(endpoint.host, is_name));
-        if (is_name) {
-            // What SSL_set_tlsext_host_name is, without its old casts.
-            SSL_ctrl(tls->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                     endpoint.host.data());
+    void take_connection(std::uint32_t what) {
+        if ((what & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0) {
+            return;
         }
-        tls->async_handshake(asio::ssl::stream_base::client,
-                             [self = shared_from_this()](const ErrorCodeOrNone& error) {
-                                 if (self->closed) {
-                                     return;
-                                 }
-                                 if (error) {
-                                     self->fail("TLS: " + error.message());
-                                     return;
-                                 }
-                                 self->be_open();
-                             });
+        int error = 0;
+        socklen_t size = sizeof error;
+        ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error != 0) {
+            connect_next(std::strerror(error));
+        } else if (tls_context != nullptr) {
+            tls = open_tls(*tls_context, fd, endpoint.host);
+            stage = Stage::greeting;
+            greet();
+        } else {
+            be_open();
+        }
+    }
+
+    void greet() {
+        ERR_clear_error();
+        const IoResult greeted = from_tls(tls.get(), SSL_do_handshake(tls.get()));
+        if (greeted.status == IoResult::Status::done) {
+            be_open();
+        } else if (greeted.status != IoResult::Status::would_block) {
+            fail(greeted.why.empty() ? "TLS: it closed the connection" : greeted.why);
+        }
     }
 
     void be_open() {
-        opened = true;
-        opening.cancel();
+        stage = Stage::open;
+        thread.cancel(std::exchange(opening, {}));
         ++counters.connects;
         heard = thread.clock().now();
-        read();
         events->on_opened();
+        read();
+    }
+
+    // -- Closing ---------------------------------------------------------------------------------
+
+    void drop_socket() {
+        tls.reset();
+        if (fd >= 0) {
+            thread.unwatch(fd);
+            ::close(std::exchange(fd, -1));
+        }
+    }
+
+    void close() {
+        if (!std::exchange(closed, true)) {
+            thread.cancel(std::exchange(opening, {}));
+            drop_socket();
+        }
+    }
+
+    void fail(const std::string& why) {
+        if (!closed) {
+            close();
+            events->on_closed(why);
+        }
+    }
+
+    // -- Reading ---------------------------------------------------------------------------------
+
+    void on_ready(std::uint32_t what) override {
+        const auto self = shared_from_this();
+        peer_ended = peer_ended || (what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+        switch (stage) {
+            case Stage::connecting:
+                peer_ended = false;
+                take_connection(what);
+                return;
+            case Stage::greeting:
+                greet();
+                return;
+            case Stage::open:
+                flush();
+                read();
+                return;
+        }
+    }
+
+    IoResult read_some() {
+        if (tls) {
+            ERR_clear_error();
+            return from_tls(tls.get(), SSL_read(tls.get(), input.data(), kReadBytes));
+        }
+        IoResult got = from_system(::recv(fd, input.data(), kReadBytes, MSG_DONTWAIT));
+        if (got.status == IoResult::Status::done && got.bytes == 0) {
+            got.status = IoResult::Status::ended;
+        }
+        return got;
     }
 
     void read() {
-        const auto taken = [self = shared_from_this()](const ErrorCodeOrNone& error,
-                                                       std::size_t bytes) {
-            self->take(error, bytes);
-        };
-        if (tls) {
-            tls->async_read_some(asio::buffer(input), taken);
-        } else {
-            socket.async_read_some(asio::buffer(input), taken);
+        for (int reads = 0; reads < kReadsAtOnce && !closed; ++reads) {
+            const IoResult got = read_some();
+            if (got.status == IoResult::Status::would_block) {
+                return;
+            }
+            if (got.status != IoResult::Status::done) {
+                fail(got.why.empty() ? "it closed the connection" : got.why);
+                return;
+            }
+            // A short read has emptied the socket: the next bytes are a new event. Not so through
+            // TLS, nor when the end of the stream is behind them.
+            const bool empty = !tls && got.bytes < kReadBytes && !peer_ended;
+            take(got.bytes);
+            if (empty) {
+                return;
+            }
+        }
+        if (!closed) {
+            thread.post([self = shared_from_this()] { self->read(); });
         }
     }
 
-    void take(const ErrorCodeOrNone& error, std::size_t bytes) {
-        if (closed) {
-            return;
-        }
-        if (error) {
-            fail(error == asio::error::eof ? "it closed the connection" : error.message());
-            return;
-        }
+    void take(std::size_t bytes) {
         ++counters.reads;
         heard = thread.clock().now();
         redisReaderFeed(reader.get(), input.data(), bytes);
@@ -182,15 +282,16 @@ struct Wire::State : std::enable_shared_from_this<State> {
                 return;
             }
             if (raw == nullptr) {
-                read();
                 return;
             }
             events->on_reply(Reply(static_cast<redisReply*>(raw)));
         }
     }
 
+    // -- Writing ---------------------------------------------------------------------------------
+
     void send(std::span<const std::string_view> arguments) {
-        PRESENCE_ASSERT(opened && !arguments.empty());
+        PRESENCE_ASSERT(stage == Stage::open && !arguments.empty());
         constexpr std::size_t kFew = 16;
         std::array<const char*, kFew> few_texts{};
         std::array<std::size_t, kFew> few_sizes{};
@@ -216,53 +317,43 @@ struct Wire::State : std::enable_shared_from_this<State> {
         redisFreeCommand(made);
         ++counters.commands;
         if (!std::exchange(flush_asked, true)) {
-            asio::post(thread.context(), [self = shared_from_this()] {
+            thread.at_end([self = shared_from_this()] {
                 self->flush_asked = false;
                 self->flush();
             });
         }
     }
 
-    void flush() {
-        if (closed || output.empty() || !writing.empty()) {
-            return;  // What is under way takes the rest along when it is done.
+    IoResult write_some(std::string_view bytes) {
+        ++counters.writes;
+        if (tls) {
+            ERR_clear_error();
+            const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX));
+            return from_tls(tls.get(), SSL_write(tls.get(), bytes.data(), size));
         }
-        writing.swap(output);
-        written = 0;
-        write();
+        return from_system(::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
     }
 
-    void write() {
-        const auto done = [self = shared_from_this()](const ErrorCodeOrNone& error,
-                                                      std::size_t bytes) {
-            if (self->closed) {
+    /// What the kernel does not take now goes out when the socket can be written again.
+    void flush() {
+        while (!closed && written < output.size()) {
+            const IoResult put = write_some(std::string_view(output).substr(written));
+            if (put.status == IoResult::Status::would_block) {
                 return;
             }
-            if (error) {
-                self->fail(error.message());
+            if (put.status != IoResult::Status::done) {
+                fail(put.why.empty() ? "it closed the connection" : put.why);
                 return;
             }
-            self->written += bytes;
-            if (self->written < self->writing.size()) {
-                self->write();
-                return;
-            }
-            self->writing.clear();
-            self->flush();
-        };
-        ++counters.writes;
-        const asio::const_buffer rest =
-            asio::buffer(writing.data() + written, writing.size() - written);
-        if (tls) {
-            tls->async_write_some(rest, done);
-        } else {
-            socket.async_write_some(rest, done);
+            written += put.bytes;
         }
+        output.clear();
+        written = 0;
     }
 };
 
-Wire::Wire(StoreThread& thread, const Endpoint& endpoint, asio::ssl::context* tls,
-           WireCounters& counters, Events& events)
+Wire::Wire(StoreThread& thread, const Endpoint& endpoint, ssl_ctx_st* tls, WireCounters& counters,
+           Events& events)
     : state_(std::make_shared<State>(thread, endpoint, tls, counters, events)) {}
 
 Wire::~Wire() {
@@ -282,7 +373,7 @@ MonoTime Wire::last_heard() const noexcept {
 }
 
 std::size_t Wire::unsent() const noexcept {
-    return state_->output.size() + state_->writing.size() - state_->written;
+    return state_->output.size() - state_->written;
 }
 
 }  // namespace presence::redis

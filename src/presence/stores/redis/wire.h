@@ -12,9 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace boost::asio::ssl {
-class context;
-}
+struct ssl_ctx_st;
 
 namespace presence::redis {
 
@@ -27,8 +25,8 @@ struct WireCounters {
     std::atomic<std::uint64_t> connects = 0;
 };
 
-/// One connection, TCP or TLS: commands out, all of one turn in one write; replies in as whole
-/// values. It does not come back by itself. The store's thread.
+/// One connection, TCP or TLS: commands out, all of one piece of work in one write; replies in as
+/// whole values. It does not come back by itself. The store's thread.
 class Wire {
 public:
     class Events {
@@ -41,14 +39,14 @@ public:
     };
 
     /// @param tls  Null: plain TCP. Outlives the wire, as do the others.
-    Wire(StoreThread& thread, const Endpoint& endpoint, boost::asio::ssl::context* tls,
-         WireCounters& counters, Events& events);
+    Wire(StoreThread& thread, const Endpoint& endpoint, ssl_ctx_st* tls, WireCounters& counters,
+         Events& events);
     ~Wire();  ///< Closes without telling.
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
 
     void open(Millis timeout);
-    /// Adds a command to what goes out at the end of this turn. Not before it has opened.
+    /// Adds a command to what goes out at the end of this piece of work. Not before it has opened.
     void send(std::span<const std::string_view> arguments);
     /// When it last heard anything.
     [[nodiscard]] MonoTime last_heard() const noexcept;
