@@ -26,7 +26,7 @@ local function nodes(bytes)
   return found
 end
 local function hex(name)
-  return (string.gsub(name, '.', function(c) return string.format('%02x', string.byte(c)) end))
+  return string.format('%02x%02x%02x%02x%02x%02x%02x%02x', string.byte(name, 1, 8))
 end
 )lua";
 
