@@ -62,7 +62,8 @@ void World::on_presence(const Client& client, const std::string& user, const Hel
 }
 
 /// Rule 14 and RULINGS 7: to one viewer no version goes back while there is sight. A server that
-/// the store does not answer cannot know what another one has told meanwhile.
+/// the store does not answer cannot know what another one has told meanwhile, nor can one to which
+/// a user is `unknown` for another reason (docs/protocol.md).
 void World::check_version(const Client& client, const std::string& user, const Held& held,
                           Told& before) {
     if (before.connection != client.connection()) {
@@ -74,7 +75,8 @@ void World::check_version(const Client& client, const std::string& user, const H
         before.version = before.on_connection = 0;
     }
     const Server& server = *servers_[(client.connection() >> 32U) - 1];
-    const std::uint64_t highest = apart_since(server) ? before.on_connection : before.version;
+    const bool knows_only_its_own = held.status == "unknown" || apart_since(server);
+    const std::uint64_t highest = knows_only_its_own ? before.on_connection : before.version;
     if (held.version == 0) {
         before.on_connection = 0;  // Rules that cannot be read: there is no sight for a while.
     } else if (held.version < highest && !truth_.is_doubted(now(), user)) {
