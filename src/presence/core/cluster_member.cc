@@ -193,6 +193,12 @@ void ClusterMember::learn_who_lives(const Membership& membership, const News& ne
         }
     }
     std::ranges::sort(live_);
+    std::erase_if(alive_since_, [this](const auto& entry) {
+        return !std::ranges::binary_search(live_, entry.first);
+    });
+    for (const NodeId node : live_) {
+        alive_since_.try_emplace(node, parts_.clock.now());
+    }
     for (const auto& [node, other] : before) {
         if (others_.contains(node)) {
             continue;

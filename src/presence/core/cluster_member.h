@@ -116,7 +116,8 @@ private:
     /// Makes the ends that `node` owes to the database this node's. False: the store is away.
     [[nodiscard]] Task<bool> take_ends(NodeId node, std::uint32_t partition);
     [[nodiscard]] Task<bool> take_ends_once(NodeId node, std::uint32_t partition);
-    /// Which node sees to `partition` of a dead one (RULINGS 26).
+    /// Which node sees to `partition` of a dead one (RULINGS 26), of those who believe in deaths:
+    /// who has just come does not for as long as a lease.
     [[nodiscard]] NodeId sweeper_of(NodeId dead, std::uint32_t partition) const;
     /// Runs `flow(service, users)` for each thread's share of `users`. True: all said yes.
     template <class Flow>
@@ -179,7 +180,8 @@ private:
     MonoTime no_deaths_until_;  ///< After a fail-over the lease of a live node may be lost.
     std::uint32_t next_partition_ = 0;
     std::map<NodeId, NodeView::Other> others_;
-    std::vector<NodeId> live_;  ///< Sorted; this node included.
+    std::vector<NodeId> live_;                ///< Sorted; this node included.
+    std::map<NodeId, MonoTime> alive_since_;  ///< Of these: when they were first seen to be so.
     std::set<NodeId> settling_;
     /// Ends may have become this node's there without its hearing of it.
     std::set<std::uint32_t> unheard_ends_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <utility>
 
 namespace presence {
 
@@ -40,8 +41,10 @@ Task<Result<bool>> settle_share(PresenceService& service, std::vector<UserId> sh
 }  // namespace
 
 NodeId ClusterMember::sweeper_of(NodeId dead, std::uint32_t partition) const {
+    const MonoTime came_late = parts_.clock.now() - parts_.config.cluster.lease;
     const auto weight = [&](NodeId node) {
-        return mix(mix(node.value) ^ mix(dead.value + partition));
+        const bool sweeps = node == self_ || alive_since_.at(node) <= came_late;
+        return std::pair(sweeps, mix(mix(node.value) ^ mix(dead.value + partition)));
     };
     return live_.empty() ? self_ : *std::ranges::max_element(live_, {}, weight);
 }

@@ -111,5 +111,22 @@ TEST(ClusterDeath, WhoCameBackBeforeTheEndIsNotToldOfAgain) {
     EXPECT_TRUE(cluster.connection(ann).told.empty());
 }
 
+TEST(ClusterDeath, IsSettledInTimeAlsoWhereTheNodeIsStartedAgainJustBefore) {
+    Cluster cluster(2);
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i) {
+        names.push_back("user" + std::to_string(i));
+        cluster.connect(cluster.node(0), names.back().c_str());
+    }
+    cluster.run(5s);
+    cluster.kill(cluster.node(0));
+    cluster.run(7s);
+    cluster.add_node();  // It takes nobody for dead as yet.
+    cluster.run(5s);
+    for (const std::string& name : names) {
+        EXPECT_EQ(cluster.record(name.c_str())->presence.shown.status, Status::offline) << name;
+    }
+}
+
 }  // namespace
 }  // namespace presence::testing
