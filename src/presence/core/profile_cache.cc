@@ -7,6 +7,12 @@
 
 namespace presence {
 
+namespace {
+std::uint64_t declared_revision(const ProfileRef& profile) {
+    return profile ? profile->declared.revision : 0;
+}
+}  // namespace
+
 /// Suspends until the load of an entry that is under way has ended. False: it failed.
 struct ProfileCache::WaitFor {
     Entry& entry;  ///< May be gone when the wait is over.
@@ -97,7 +103,7 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
         // An old rule stays in force while the database is away, but not one known to be void.
         const bool known = found != nullptr && found->loaded && !found->stale;
         answers.push_back({known ? found->profile : nullptr, known, !known && !failed,
-                           known ? found->loaded_at : MonoTime{}});
+                           known ? found->declared_at : MonoTime{}});
     }
     co_return answers;
 }
@@ -126,10 +132,14 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
         Entry& entry = *find(users[i]);
         entry.loading = false;
         if (loaded && entry.generation == generations[i]) {
+            const MonoTime now = clock_.now();
+            const bool is_new = !entry.loaded ||
+                                declared_revision(entry.profile) != declared_revision((*loaded)[i]);
+            entry.declared_at = is_new ? now : entry.declared_at;
             entry.profile = std::move((*loaded)[i]);
             entry.loaded = true;
             entry.stale = false;
-            entry.loaded_at = clock_.now();
+            entry.loaded_at = now;
         }
         if (const auto here = std::move(entry.waiting)) {
             waiting.insert(waiting.end(), here->begin(), here->end());

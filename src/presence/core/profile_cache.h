@@ -24,7 +24,7 @@ struct ProfileAnswer {
     ProfileRef profile;
     bool known = false;
     bool overtaken = false;  ///< Not known only because each read was overtaken by a change.
-    MonoTime read_at{};      ///< When the database gave it.
+    MonoTime declared_at{};  ///< When the database first gave what is declared in it.
 };
 
 /// Profiles in memory, each for `ttl` at most, in front of the database; for kUnheardTtl while
@@ -68,6 +68,7 @@ private:
         UserId user;
         ProfileRef profile;
         MonoTime loaded_at;
+        MonoTime declared_at;     ///< ProfileAnswer::declared_at.
         std::uint64_t heard = 0;  ///< Newest revision that somebody has seen.
         std::uint32_t generation = 0;
         bool loaded = false;

@@ -109,6 +109,15 @@ bool RoomDesk::deliver_delta(RoomReplica& replica, std::uint32_t connection,
     }
     RoomDelta delta = replica.delta_for(viewer);
     drop_watched(replica, viewer, delta);
+    std::vector<std::uint32_t> withheld;  // By what was judged before people only leave.
+    if (replica.judging) {
+        withheld = std::exchange(delta.joined, {});
+        withheld.insert(withheld.end(), delta.changed.begin(), delta.changed.end());
+        delta.changed.clear();
+    }
+    if (!withheld.empty() && delta.empty()) {
+        return true;  // The end of it arms again.
+    }
     if (!delta.empty() && !sink_->can_take(connection)) {
         ++parts_.counters.rooms_behind;
         replica.fall_behind(viewer);
@@ -128,6 +137,7 @@ bool RoomDesk::deliver_delta(RoomReplica& replica, std::uint32_t connection,
         news.left.push_back(&replica.member(slot).subject->user);
     }
     replica.tell(viewer, delta);
+    viewer.repeated = std::move(withheld);
     if (delta.empty()) {
         return true;
     }
@@ -231,8 +241,13 @@ void RoomDesk::catch_up(std::uint32_t connection) {
     const std::vector<Replica> heard = found->second;
     for (const Replica& replica : heard) {
         RoomViewer* const viewer = replica->find_viewer(connection);
-        if (viewer != nullptr && viewer->behind && !replica->judging &&
-            sink_->can_take(connection)) {
+        if (viewer == nullptr || !viewer->behind || !sink_->can_take(connection)) {
+            continue;
+        }
+        if (replica->judging && !replica->large()) {
+            viewer->behind = false;
+            viewer->wants_room = true;  // The end of it tells.
+        } else {
             send_whole(*replica, *viewer, std::nullopt, std::nullopt);
         }
     }

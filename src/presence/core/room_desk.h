@@ -288,6 +288,7 @@ private:
     // Looks at what may be outdated, in room_healing.cc
     void file_looks();
     void look_at_some();
+    static void void_verdicts(RoomReplica& replica, std::uint64_t turn);
     Detached refresh_selves(std::vector<UserId> users);
     /// What a look begun at `turn` found of a user who is in rooms from here.
     void take_self(RoomSubject& subject, const Seen& seen, std::uint64_t turn);

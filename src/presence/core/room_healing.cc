@@ -130,9 +130,24 @@ void RoomKeeper::note_answer(Kept& kept) {
 
 // --- The desk looks again ----------------------------------------------------------------------
 
+/// Changes of rules may have been missed: nobody is told by what was judged before.
+void RoomDesk::void_verdicts(RoomReplica& replica, std::uint64_t turn) {
+    if (replica.member_count() == 0) {
+        return;
+    }
+    replica.judging = true;
+    replica.void_before = turn;
+    for (RoomViewer& viewer : replica.viewers()) {
+        viewer.turned_at = turn;
+    }
+}
+
 void RoomDesk::look_at_all_again() {
     keeper_.doubt_all();
+    ++rules_epoch_;
+    const std::uint64_t turn = subjects_.next_turn();
     for (const auto& [room, replica] : replicas_) {
+        void_verdicts(*replica, turn);
         if (!std::exchange(replica->doubted, true)) {
             doubted_.push_back(replica);
         }
@@ -167,6 +182,9 @@ void RoomDesk::look_at_some() {
         if (!replica->closed && replica->member_count() > 0) {
             pairs += replica->member_count() * replica->viewers().size();
             judge(replica, replica->users());
+        } else if (!replica->lacks_lists()) {
+            replica->judging = false;
+            arm(replica);
         }
     }
 }

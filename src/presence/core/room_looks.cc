@@ -112,6 +112,7 @@ Task<Result<bool>> RoomDesk::look_as(const Replica& replica, RoomViewer& viewer)
 }
 
 Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
+    const bool whole = users.size() >= replica->member_count();
     std::vector<UserId> followed = users;
     Result<bool> following = co_await follow(std::move(followed));
     const std::uint64_t turn = subjects_.turn();
@@ -131,7 +132,7 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
     if (!following || !crowd || crowd->unread) {
         unsettle(replica, users);
     }
-    if (!following || !crowd) {
+    if (!crowd) {
         co_return;
     }
     for (std::size_t i = 0; i < users.size(); ++i) {
@@ -139,7 +140,9 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
         if (!replica->find_slot(users[i], slot)) {
             continue;
         }
-        take_found(*replica, slot, *crowd, i);
+        if (following) {
+            take_found(*replica, slot, *crowd, i);
+        }
         for (RoomViewer& viewer : replica->viewers()) {
             const auto row = rows.find(viewer.user);
             if (row != rows.end() && replica->may_judge(viewer, slot, turn)) {
@@ -148,7 +151,9 @@ Detached RoomDesk::judge(Replica replica, std::vector<UserId> users) {
             }
         }
     }
-    replica->judging = false;
+    if (whole && replica->void_before <= turn && !replica->lacks_lists()) {
+        replica->judging = false;
+    }
     arm(replica);
 }
 
@@ -200,7 +205,8 @@ void RoomDesk::file_unsettled(const Replica& replica) {
         const std::set<UserId> users = std::exchange(replica->unsettled, {});
         const std::set<std::uint32_t> viewers = std::exchange(replica->unsettled_viewers, {});
         if (!users.empty() && !replica->closed) {
-            judge(replica, {users.begin(), users.end()});
+            judge(replica, replica->judging ? replica->users()
+                                            : std::vector<UserId>{users.begin(), users.end()});
         }
         for (const std::uint32_t viewer : viewers) {
             judge_again(replica, viewer);

@@ -155,7 +155,10 @@ public:
     bool loaded = false;           ///< It began with what the keeper knew.
     bool closed = false;           ///< Nobody hears the room any more.
     bool doubted = false;          ///< Waits to be looked at again.
-    bool judging = false;          ///< Lists have returned, and are not judged yet.
+    /// Who may see whom is not judged yet, as lists have returned, or may be void: nothing goes out
+    /// but that members have left.
+    bool judging = false;
+    std::uint64_t void_before = 0;  ///< With `judging`: looks begun before that turn are no help.
     /// Looks at them failed: they are looked at again, all at once.
     std::set<UserId> unsettled;
     std::set<std::uint32_t> unsettled_viewers;

@@ -137,7 +137,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     if (outdated) {
         // It may be about to be committed, held back and taken back: who is told it now looks again
         // once that would be over.
-        const Millis since = clock_.now() - rules.read_at;
+        const Millis since = clock_.now() - rules.declared_at;
         living->untold_until = std::max(living->untold_until, now + (kMayBeHeldBack - since));
     }
     return living;

@@ -11,6 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// For news to come, and for viewers to be open to more.
 constexpr Millis kQuiet{2'000};
@@ -78,6 +79,47 @@ TEST(RoomsOverNodes, ABlockWhoseWordWasLostHidesTheMemberOnceTheGapIsClosed) {
     cluster.close_gap(cluster.node(1));
     cluster.run(kQuiet);
     EXPECT_THAT(cluster.told_rooms(ann), ElementsAre("update hall 1; left bob,"));
+}
+
+TEST(RoomsOverNodes, AfterAGapNobodyIsToldAListByWhatWasJudgedBefore) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    const auto carl = cluster.connect(cluster.node(1), "carl");
+    cluster.join(bob, "hall");
+    cluster.join(carl, "hall");
+    cluster.join(ann, "hall");
+    cluster.run(kQuiet);
+    cluster.told_rooms(ann);
+    cluster.set_deaf(cluster.node(1), true);
+    cluster.block(cluster.node(0), "bob", "ann");
+    cluster.run(kQuiet);
+    cluster.profiles.faults().set_delay(1'500ms);
+    cluster.close_gap(cluster.node(1));
+    cluster.join(bob, "hall", {.meta = "here"});
+    cluster.leave(carl, "hall");
+    cluster.run(3s);
+    EXPECT_THAT(in_one(cluster.told_rooms(ann)), Not(HasSubstr("here")));
+    EXPECT_EQ(cluster.join(ann, "hall").line(), "room hall 1; members ann online,");
+}
+
+TEST(RoomsOverNodes, WhoBecomesInvisibleElsewhereInAnOutageIsInNoListForLong) {
+    Cluster cluster(2);
+    const auto there = cluster.connect(cluster.node(0), "ann");
+    const auto here = cluster.connect(cluster.node(1), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.join(here, "hall");
+    cluster.join(bob, "hall");
+    cluster.run(kQuiet);
+    cluster.told_rooms(bob);
+    cluster.set_store(false);
+    cluster.run(12s);
+    cluster.told_rooms(bob);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::invisible);
+    cluster.run(2s);
+    cluster.node(1).shard.rooms.look_at_all_again();  // As its gateway lets it while it is deaf.
+    cluster.run(4s);
+    EXPECT_THAT(cluster.told_rooms(bob), ElementsAre("update hall 1; left ann,"));
 }
 
 TEST(RoomsOverNodes, WhatHappenedDuringACutIsToldOnceTheGapIsClosed) {
