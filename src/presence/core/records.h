@@ -23,6 +23,27 @@ namespace presence {
     return record;
 }
 
+/// Whether a viewer would see no difference: of who is away or the like it is shown since when, to
+/// the minute.
+[[nodiscard]] inline bool look_alike(const Face& a, const Face& b) {
+    const bool tells_since = a.status != Status::online && a.status != Status::offline;
+    return a == b && (!tells_since || a.since.ms() / 60'000 == b.since.ms() / 60'000);
+}
+
+/// Two who could not know of each other may have told different things under one number: what they
+/// have in common, `merged`, is under a higher one. True: so it was.
+[[nodiscard]] inline bool raise_where_apart(Presence& merged, const Presence& mine,
+                                            const Presence& stored) {
+    const auto apart = [&](Version Presence::*version, Face Presence::*face) {
+        return mine.*version == stored.*version && !look_alike(mine.*face, stored.*face);
+    };
+    const bool own = apart(&Presence::own_version, &Presence::own);
+    const bool shown = apart(&Presence::shown_version, &Presence::shown);
+    merged.own_version.value += own ? 1U : 0U;
+    merged.shown_version.value += shown ? 1U : 0U;
+    return own || shown;
+}
+
 /// Larger than the last, and also where the last is not known (RULINGS 28).
 [[nodiscard]] inline Epoch next_epoch(Epoch known, WallTime now) {
     return {std::max(known.value + 1, static_cast<std::uint64_t>(now.ms()))};

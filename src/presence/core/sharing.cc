@@ -209,7 +209,10 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
             return std::ranges::any_of(user.sessions,
                                        [&](SlotId local) { return sessions_.at(local).id == id; });
         };
-        user.record = merge_records(*before, *stored, parts_.nodes.self, is_here);
+        Ref<UserRecord> merged = merge_records(*before, *stored, parts_.nodes.self, is_here);
+        const bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
+        user.untold = user.untold || raised;
+        user.record = std::move(merged);
     } else {
         user.record = std::move(stored);
     }
