@@ -189,7 +189,11 @@ void Truth::ended(MonoTime now, std::uint64_t connection, std::uint16_t code, bo
     PersonState& person = person_of(sessions_[connection].first);
     look(now, person);
     const bool in_grace = !silence && code != 1000 && code != 4409 && code != 4403 && code != 4401;
-    session->present_until = session->absent_from = in_grace ? now + config_.heartbeat.grace : now;
+    session->absent_from = in_grace ? now + config_.heartbeat.grace : now;
+    // One that others have ended, and that has shown no life since, counts as nothing (RULINGS 32).
+    const bool counts = session->way.back().server != 0;
+    session->present_until =
+        counts ? session->absent_from : std::min(session->present_until, session->absent_from);
     const auto set = clocks_set_.find(session->server);
     if (set != clocks_set_.end() && now < set->second + kClockFound) {
         session->seen_from = MonoTime{};
