@@ -124,6 +124,7 @@ TEST_F(RedisOneThread, OverTheQueueCallsAreRefusedAndTheOthersAnswered) {
 TEST_F(RedisOneThread, AServerThatComesBackIsFoundAgain) {
     ASSERT_TRUE(node_.subscribe({kAda}));
     ASSERT_EQ(node_.commit(kAda, 1).value(), CommitOutcome::committed);
+    ASSERT_TRUE(node_.until([&] { return node_.receiver.told["ada"] == 1; }));
     server_.stop();
     ASSERT_TRUE(node_.until([&] { return !node_.client->usable(); }));
     EXPECT_EQ(node_.stored(kAda), -1);
