@@ -19,7 +19,6 @@ RedisBus::Hub::Hub(redis::Client& client, const redis::Keys& names, redis::Lives
       unsent_lost_(names.partitions()),
       deliveries_(threads.size()),
       healed_(names.partitions()),
-      incarnations_(names.partitions()),
       run_ids_(names.partitions()) {}
 
 void RedisBus::Hub::begin() {

@@ -152,8 +152,7 @@ private:
     PartitionSet healed_;
     std::size_t newly_shaken_ = 0;  ///< Not yet logged.
     bool gathering_ = false;
-    std::vector<std::string> incarnations_;  ///< By partition; empty: not known yet.
-    std::vector<std::string> run_ids_;       ///< Of its master.
+    std::vector<std::string> run_ids_;  ///< Of the master of each partition; empty: not known yet.
     Scheduler::TimerId linger_timer_{};
 };
 

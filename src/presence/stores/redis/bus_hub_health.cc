@@ -80,14 +80,12 @@ void RedisBus::Hub::look_at_lives() {
 }
 
 void RedisBus::Hub::note_life(std::uint32_t partition, const std::string& incarnation) {
-    std::string& known = incarnations_[partition];
-    if (incarnation.empty() || incarnation == known) {
+    if (incarnation.empty() || lives_.is_in(partition, incarnation)) {
         return;
     }
-    if (!known.empty()) {
+    if (lives_.is_known(partition)) {
         shake(partition);
     }
-    known = incarnation;
     lives_.name(partition, incarnation);
 }
 

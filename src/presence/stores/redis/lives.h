@@ -17,6 +17,12 @@ class Lives {
 public:
     explicit Lives(std::size_t partitions) : lives_(partitions) {}
 
+    [[nodiscard]] bool is_known(std::uint32_t partition) const {
+        return lives_[partition].name != 0;
+    }
+    [[nodiscard]] bool is_in(std::uint32_t partition, std::string_view name) const {
+        return lives_[partition].name == stable_hash(name);
+    }
     /// A probe has named the life of the partition.
     void name(std::uint32_t partition, std::string_view name) {
         lives_[partition].name = stable_hash(name);
@@ -35,8 +41,7 @@ public:
     /// latest: the life that ended since, or began, was or will be counted as the next at least.
     [[nodiscard]] std::uint64_t losses_at(std::uint32_t partition, std::string_view name,
                                           std::uint64_t latest) const {
-        const std::uint64_t known = lives_[partition].name;
-        const bool is_another = known != 0 && (name.empty() || stable_hash(name) != known);
+        const bool is_another = is_known(partition) && (name.empty() || !is_in(partition, name));
         return is_another ? latest + 1 : lives_[partition].losses.load();
     }
 
