@@ -32,6 +32,9 @@ Task<bool> ClusterMember::start() {
     tell_threads(false, {});
     const bool renewed = co_await renew();
     schedule(parts_.config.cluster.renew_every);
+    for (std::uint32_t partition = 0; partition < parts_.registry.partitions(); ++partition) {
+        kept_at_.emplace(partition, parts_.clock.now());  // Who comes now has the whole time.
+    }
     check_next();
     co_return renewed;
 }
