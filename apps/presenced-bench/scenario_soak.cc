@@ -121,6 +121,13 @@ public:
     [[nodiscard]] double done() const { return static_cast<double>(done_); }
 
 private:
+    /// Of one connection. Everybody is in one room at a time, so that what there is to hold does
+    /// not grow and memory tells of what is lost.
+    struct Life {
+        std::string resume;
+        std::optional<std::size_t> room;
+    };
+
     /// What should be nothing when nobody is there, and is not.
     [[nodiscard]] std::string left() const {
         std::string left;
@@ -137,11 +144,11 @@ private:
 
     void listen(std::size_t node) {
         LoadClient& clients = *people_[node];
-        resume_.emplace_back();
+        lives_.emplace_back();
         clients.on_welcome([this, node](std::size_t at, std::string_view welcome) {
-            std::vector<std::string>& held = resume_[node];
-            held.resize(std::max(held.size(), at + 1));
-            held[at] = text_of(welcome, "resume");
+            std::vector<Life>& lives = lives_[node];
+            lives.resize(std::max(lives.size(), at + 1));
+            lives[at].resume = text_of(welcome, "resume");
             settle_in(node, at);
         });
         clients.on_refused([this, node](std::size_t at, std::string_view answer) {
@@ -152,8 +159,8 @@ private:
             refused_.emplace_back(node, at);
         });
         clients.set_hello_fields([this, node](std::size_t at) {
-            return at < resume_[node].size() && !resume_[node][at].empty()
-                       ? fmt::format(R"(,"resume":"{}")", resume_[node][at])
+            return at < lives_[node].size() && !lives_[node][at].resume.empty()
+                       ? fmt::format(R"(,"resume":"{}")", lives_[node][at].resume)
                        : std::string();
         });
         clients.on_message([this](std::size_t, std::string_view message) {
@@ -166,7 +173,11 @@ private:
 
     void settle_in(std::size_t node, std::size_t at) {
         LoadClient& clients = *people_[node];
-        clients.send_text(at, fmt::format(R"({{"type":"join","room":"r{}"}})", below(kRooms)));
+        std::optional<std::size_t>& room = lives_[node][at].room;
+        if (!room) {
+            room = below(kRooms);
+        }
+        clients.send_text(at, fmt::format(R"({{"type":"join","room":"r{}"}})", *room));
         watch(clients, at);
     }
 
@@ -241,16 +252,16 @@ private:
         ++done_;
         switch (below(4)) {
             case 0:
-                clients.send_text(*at,
-                                  fmt::format(R"({{"type":"leave","room":"r{}"}})", below(kRooms)));
-                clients.send_text(*at,
-                                  fmt::format(R"({{"type":"join","room":"r{}"}})", below(kRooms)));
+                clients.send_text(*at, fmt::format(R"({{"type":"leave","room":"r{}"}})",
+                                                   *lives_[node][*at].room));
+                lives_[node][*at].room.reset();
+                settle_in(node, *at);
                 break;
             case 1:
                 watch(clients, *at);
                 break;
             case 2:
-                resume_[node][*at].clear();  // As a new session; the old one ends by its grace.
+                lives_[node][*at] = {};  // As a new session; the old one ends by its grace.
                 [[fallthrough]];
             default:
                 clients.reopen(*at);
@@ -293,7 +304,7 @@ private:
     std::optional<RedisTarget> redis_;
     std::vector<Target> nodes_;
     std::vector<std::unique_ptr<LoadClient>> people_;
-    std::vector<std::vector<std::string>> resume_;  ///< By node and connection.
+    std::vector<std::vector<Life>> lives_;  ///< By node and connection.
     std::vector<std::string> errors_;
     std::vector<std::pair<std::size_t, std::size_t>> refused_;  ///< Node and connection.
     std::mt19937 random_{1};
