@@ -54,26 +54,13 @@ Server::Server(const Parts& parts)
     shards.connect_rooms();
     network.set_gateway(&gateway);
     gateway.connect(network, {&gateway});
-    // As in app/node_cluster.cc.
-    shard.reader.set_held_here([this](std::vector<UserId> users) {
-        return records_held(process, shards, std::move(users));
-    });
-    shard.reader.set_ask_known([this](std::vector<UserId> users) {
-        return versions_known(process, shards, std::move(users));
-    });
-    shard.watches.set_on_older([this](const UserId& user, ToldVersions told) {
-        process.post([this, user, told] { shard.service.settle_above(user, told); });
-    });
-    shard.reader.set_on_unreachable([this] { process.post([this] { member.suspect(); }); });
-    shard.on_loss = [this] { process.post([this] { member.suspect_loss(); }); };
+    connect_shards(shards, member, process);
     endpoint.set_gap_handler([this] {
         PartitionSet all(MemorySessions::kPartitions);
         for (std::uint32_t partition = 0; partition < MemorySessions::kPartitions; ++partition) {
             all.insert(partition);
         }
-        shard.cache.invalidate(all);
-        shard.watches.look_again(all);
-        shard.rooms.look_at_all_again();
+        shard.after_gap(all);
         gateway.look_for_revoked();
     });
 }

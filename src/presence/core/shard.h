@@ -99,6 +99,13 @@ struct Shard {
     Shard(const Shard&) = delete;
     Shard& operator=(const Shard&) = delete;
 
+    /// Words of `lost` may have been missed: what they would have told is read anew (RULINGS 8).
+    void after_gap(const PartitionSet& lost) {
+        cache.invalidate(lost);
+        watches.look_again(lost);
+        rooms.look_at_all_again();
+    }
+
     Scheduler& scheduler;
     const Clock& clock;
     const CoreConfig& config;

@@ -17,20 +17,7 @@ Cluster::Node::Node(Cluster& cluster, std::uint64_t seed)
       member({scheduler, clock, random, registry, shards, cluster.config,
               [this](StoreHealth now) { health.push_back(now); }}),
       survey({scheduler, clock, shards, [this] { return member.look_over(); }}) {
-    shard.reader.set_held_here([this](std::vector<UserId> users) {
-        return records_held(scheduler, shards, std::move(users));
-    });
-    shard.reader.set_ask_known([this](std::vector<UserId> users) {
-        return versions_known(scheduler, shards, std::move(users));
-    });
-    shard.reader.set_on_lapsed([this](const UserId& user) {
-        scheduler.post([this, user] { shard.service.settle_lapsed(user); });
-    });
-    shard.watches.set_on_older([this](const UserId& user, ToldVersions told) {
-        scheduler.post([this, user, told] { shard.service.settle_above(user, told); });
-    });
-    shard.reader.set_on_unreachable([this] { member.suspect(); });
-    shard.on_loss = [this] { scheduler.post([this] { member.suspect_loss(); }); };
+    connect_shards(shards, member, scheduler);
 }
 
 Cluster::Cluster(std::size_t size, CoreConfig with) : config(with) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "presence/core/cluster_member.h"
-#include "presence/core/held_here.h"
+#include "presence/core/connect_shards.h"
 #include "presence/core/survey.h"
 #include "presence/stores/memory/memory_profiles.h"
 #include "presence/stores/memory/memory_registry.h"
