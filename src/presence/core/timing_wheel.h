@@ -4,8 +4,10 @@
 #include "presence/base/time.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <utility>
 #include <vector>
 
@@ -33,7 +35,7 @@ public:
     /// by which a caller can tell its newest filing from older ones of the same item.
     std::uint32_t file(Item item, MonoTime deadline) {
         const std::uint64_t at = place_of(deadline);
-        buckets_[at % buckets_.size()].push_back(item);
+        buckets_[at % buckets_.size()].add(item);
         ++size_;
         return static_cast<std::uint32_t>(at);
     }
@@ -49,15 +51,13 @@ public:
         const std::uint64_t reached = now < start_ ? 0 : ticks_between(start_, now);
         while (visited_ < reached) {
             ++visited_;
-            std::vector<Item>& bucket = buckets_[visited_ % buckets_.size()];
-            if (bucket.empty()) {
-                continue;
-            }
-            std::vector<Item> due = std::move(bucket);
-            bucket = {};
-            size_ -= due.size();
-            for (const Item& item : due) {
-                visit(item, static_cast<std::uint32_t>(visited_));
+            Bucket due = std::exchange(buckets_[visited_ % buckets_.size()], {});
+            for (; !due.chunks.empty(); due.chunks.pop_front()) {
+                const Chunk& chunk = due.chunks.front();
+                size_ -= chunk.used;
+                for (std::uint32_t at = 0; at < chunk.used; ++at) {
+                    visit(chunk.items[at], static_cast<std::uint32_t>(visited_));
+                }
             }
         }
     }
@@ -66,6 +66,30 @@ public:
     [[nodiscard]] Millis tick() const noexcept { return tick_; }
 
 private:
+    /// A few items at a time: a vector has room for up to as many again, and each session stands
+    /// in some bucket.
+    static constexpr std::size_t kChunkBytes = 240;
+    struct Chunk {
+        static constexpr std::size_t kItems =
+            (kChunkBytes - sizeof(void*) - sizeof(std::uint32_t)) / sizeof(Item);
+        static_assert(kItems > 0);
+        std::uint32_t used = 0;
+        std::array<Item, kItems> items;
+    };
+    struct Bucket {
+        std::forward_list<Chunk> chunks;
+        typename std::forward_list<Chunk>::iterator last = {};
+
+        void add(const Item& item) {
+            if (chunks.empty()) {
+                last = chunks.emplace_after(chunks.before_begin());
+            } else if (last->used == Chunk::kItems) {
+                last = chunks.emplace_after(last);
+            }
+            last->items[last->used++] = item;
+        }
+    };
+
     [[nodiscard]] std::uint64_t ticks_between(MonoTime from, MonoTime to) const {
         return static_cast<std::uint64_t>((to - from) / tick_);
     }
@@ -84,7 +108,7 @@ private:
     MonoTime start_;
     std::uint64_t visited_ = 0;  ///< The last tick whose bucket was emptied.
     std::size_t size_ = 0;
-    std::vector<std::vector<Item>> buckets_;
+    std::vector<Bucket> buckets_;
 };
 
 }  // namespace presence

@@ -43,6 +43,25 @@ TEST(TimingWheel, AnItemIsVisitedAtItsDeadlineAndNotBefore) {
     EXPECT_EQ(turned.wheel.size(), 0U);
 }
 
+TEST(TimingWheel, ManyOfOneTickAreVisitedInTheOrderInWhichTheyWereFiled) {
+    Turned turned;
+    constexpr int kMany = 1000;  // More than are kept together.
+    for (int item = 0; item < kMany; ++item) {
+        (void)turned.wheel.file(item, kStart + 200ms);
+    }
+
+    turned.turn_to(kStart + 200ms);
+
+    ASSERT_EQ(turned.visits.size(), static_cast<std::size_t>(kMany));
+    for (int item = 0; item < kMany; ++item) {
+        EXPECT_EQ(turned.visits[static_cast<std::size_t>(item)].item, item);
+    }
+    EXPECT_EQ(turned.wheel.size(), 0U);
+    (void)turned.wheel.file(7, turned.now + 100ms);  // The emptied wheel takes more.
+    turned.turn_to(turned.now + 100ms);
+    EXPECT_EQ(turned.visits.back().item, 7);
+}
+
 TEST(TimingWheel, ADeadlineBetweenTicksIsVisitedAtTheNextTick) {
     Turned turned;
     (void)turned.wheel.file(1, kStart + 201ms);
