@@ -35,7 +35,7 @@ bool tells_the_same(const ToldFace& told, const Presence& standing, SameFace sam
 
 /// Begins a window.
 void tell(ToldFace& told, const UserRecordRef& standing, MonoTime now) {
-    told = {standing, now + kWindow, false, true};
+    told.tell(standing, now + kWindow);
 }
 
 /// At the end of a window. True: what stands now is told, and a new window begins.
@@ -64,7 +64,7 @@ PresenceService::Announcement PresenceService::plan_announcement(
         if (!changed) {
             return false;
         }
-        if (now >= told.quiet_from) {
+        if (now >= told.quiet_from()) {
             if (told.pending && tells_the_same(told, record->presence, same)) {
                 told.pending = false;  // Taken back after the window, before it was looked at.
                 return false;
@@ -73,7 +73,7 @@ PresenceService::Announcement PresenceService::plan_announcement(
             return true;
         }
         told.pending = true;
-        record->untold_until = parts_.clock.wall_now() + (told.quiet_from - now);
+        record->untold_until = parts_.clock.wall_now() + (told.quiet_from() - now);
         return false;
     };
     const bool tells_shown = decide(transition.shown_changed, window->shown, show_the_same);
@@ -91,7 +91,7 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
     ToldFace& own = user.flap->own;
     const Face shown_before = shown.record ? shown.record->presence.shown : Face{};
     const auto end = [&](ToldFace& told, SameFace same) {
-        if (!told.pending || now < told.quiet_from) {
+        if (!told.pending || now < told.quiet_from()) {
             return false;
         }
         const bool tells = end_window(told, user.record, now, same);
@@ -116,7 +116,7 @@ void PresenceService::announce_pending(User& user, MonoTime now) {
         told->untold_until = {};  // The store hears of it with the next commit.
         user.record = std::move(told);
     }
-    if (!shown.pending && !own.pending && now >= shown.quiet_from && now >= own.quiet_from) {
+    if (!shown.pending && !own.pending && now >= shown.quiet_from() && now >= own.quiet_from()) {
         user.flap.reset();
     }
 }

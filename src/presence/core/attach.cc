@@ -348,7 +348,7 @@ Task<bool> PresenceService::restore(UserId id, std::vector<Session> sessions, Wa
         local.idle = session.idle;
         local.said_idle = session.idle;
         local.idle_at = parts_.clock.now();
-        local.lost_at = parts_.clock.now();
+        local.pinged_or_lost_at = parts_.clock.now();
         users_.at(slot).sessions.push_back(local_id);
         file(local_id);
     }

@@ -22,7 +22,7 @@ Task<bool> PresenceService::connection_lost(SlotId session, bool sign_of_life) {
         local->last_heartbeat = now;
     }
     local->connection = {};
-    local->lost_at = now;
+    local->pinged_or_lost_at = now;
     file(session);
     const SessionId id = local->id;
     const WallTime closed_at = wall_of(local->last_heartbeat);
@@ -118,7 +118,7 @@ void PresenceService::end_at_next_look(SlotId session) {
     local.ending = false;
     local.connection = {};
     local.by_http = false;  // From now on it waits for its end like any that is in grace.
-    local.lost_at = parts_.clock.now() + kRetry - parts_.config.heartbeat.grace;
+    local.pinged_or_lost_at = parts_.clock.now() + kRetry - parts_.config.heartbeat.grace;
     file(session);
 }
 

@@ -37,9 +37,9 @@ MonoTime PresenceService::next_deadline(const LocalSession& local) const {
     const HeartbeatConfig& heartbeat = parts_.config.heartbeat;
     if (local.in_grace()) {
         // Who wanted to return while we were stopped is still at the door.
-        return stalls_.deadline(local.lost_at, heartbeat.grace);
+        return stalls_.deadline(local.pinged_or_lost_at, heartbeat.grace);
     }
-    const bool pinged = local.by_http || local.pinged_at > local.last_heartbeat;
+    const bool pinged = local.by_http || local.pinged_or_lost_at > local.last_heartbeat;
     // 60 % of the ttl: time for a Ping to be answered, twice over.
     const Millis look_after = pinged ? heartbeat.ttl : heartbeat.ttl * 6 / 10;
     MonoTime deadline = stalls_.deadline(local.last_heartbeat, look_after);
@@ -73,13 +73,13 @@ void PresenceService::file_user(SlotId slot) {
         const ToldFace& shown = user.flap->shown;
         const ToldFace& own = user.flap->own;
         if (shown.pending) {
-            file_user_at(slot, shown.quiet_from);
+            file_user_at(slot, shown.quiet_from());
         }
         if (own.pending) {
-            file_user_at(slot, own.quiet_from);
+            file_user_at(slot, own.quiet_from());
         }
         if (!shown.pending && !own.pending) {
-            file_user_at(slot, std::max(shown.quiet_from, own.quiet_from));
+            file_user_at(slot, std::max(shown.quiet_from(), own.quiet_from()));
         }
     }
     if (user.deferred) {
@@ -147,9 +147,9 @@ void PresenceService::visit_session(SlotId session, std::uint32_t at, MonoTime n
             return;
         }
         if (local->connection && silent >= parts_.config.heartbeat.ttl * 6 / 10 &&
-            local->pinged_at <= local->last_heartbeat) {
+            local->pinged_or_lost_at <= local->last_heartbeat) {
             ++parts_.counters.pings;
-            local->pinged_at = now;
+            local->pinged_or_lost_at = now;
             if (owner_ != nullptr) {
                 owner_->ping_connection(local->connection);
             }

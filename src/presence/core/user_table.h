@@ -31,18 +31,18 @@ struct LocalSession {
     MonoTime last_heartbeat;
     MonoTime last_activity;
     MonoTime idle_at;  ///< With `said_idle`: when its client said that its person was idle.
-    MonoTime pinged_at;
-    MonoTime lost_at;                          ///< With no connection: when the grace began.
+    /// With a connection: when it was asked for a sign of life; with none: when the grace began.
+    MonoTime pinged_or_lost_at;
     std::unique_ptr<DeferredChange> deferred;  ///< Of session scope.
-    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
     /// Of the token that it came with or was given last; 0: not said.
     WallTime token_issued_at;
-    bool by_http = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
-    bool reported_activity = false;
-    bool idle = false;       ///< As in the record.
-    bool said_idle = false;  ///< Its client said so, and has reported no later activity since.
-    bool orphaned = false;   ///< Counts as nothing until it shows life (RULINGS 32).
-    bool ending = false;     ///< An end is under way: signs of life come too late.
+    std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
+    bool by_http : 1 = false;  ///< It lives by heartbeats over HTTP: no connection, and no grace.
+    bool reported_activity : 1 = false;
+    bool idle : 1 = false;       ///< As in the record.
+    bool said_idle : 1 = false;  ///< Its client said so, and has reported no later activity since.
+    bool orphaned : 1 = false;   ///< Counts as nothing until it shows life (RULINGS 32).
+    bool ending : 1 = false;     ///< An end is under way: signs of life come too late.
 
     [[nodiscard]] bool in_grace() const noexcept { return !connection && !by_http; }
 };
@@ -50,15 +50,26 @@ struct LocalSession {
 /// What was told last of one face, while the anti-flap window is open (DESIGN rule 13).
 struct ToldFace {
     UserRecordRef record;  ///< As it was told; null: nothing was told in this window.
-    MonoTime quiet_from;   ///< Until then further changes are merged.
-    bool pending = false;  ///< Only with a `record`.
-    bool known = true;     ///< False: another node may have told something else since.
+    std::int64_t quiet_from_ms : 62 = 0;
+    bool pending : 1 = false;  ///< Only with a `record`.
+    bool known : 1 = true;     ///< False: another node may have told something else since.
+
+    /// Until then further changes are merged.
+    [[nodiscard]] MonoTime quiet_from() const { return {Millis{quiet_from_ms}}; }
+    void tell(UserRecordRef what, MonoTime quiet_until) {
+        record = std::move(what);
+        quiet_from_ms = quiet_until.since_start.count() & ((std::int64_t{1} << 61) - 1);
+        pending = false;
+        known = true;
+    }
 };
 
+/// When thousands come at once each of them has one.
 struct FlapWindow {
     ToldFace shown;
     ToldFace own;
 };
+static_assert(sizeof(FlapWindow) <= 40);
 
 /// A user's sessions here; most have one.
 using SessionSlots = boost::container::small_vector<SlotId, 1>;

@@ -48,12 +48,12 @@ struct ClientConnection {
     /// other ticks are of tokens that were replaced, and do nothing.
     std::uint32_t token_tick = 0;
     Stage stage = Stage::greeting;
-    bool busy = false;    ///< A request is under way; the next waits in the socket.
-    bool paused = false;  ///< `delivery: paused`.
-    bool may_watch = true;
-    bool may_status = true;
-    bool may_privacy = true;
-    bool slow_check = false;  ///< A look at whether it reads is filed.
+    bool busy : 1 = false;    ///< A request is under way; the next waits in the socket.
+    bool paused : 1 = false;  ///< `delivery: paused`.
+    bool may_watch : 1 = true;
+    bool may_status : 1 = true;
+    bool may_privacy : 1 = true;
+    bool slow_check : 1 = false;  ///< A look at whether it reads is filed.
     std::unique_ptr<Rare> rare;
 
     [[nodiscard]] bool may_enter(const RoomId& room) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace presence {
 
@@ -25,8 +26,11 @@ inline constexpr int kDeviceKinds = 6;
 
 /// One client installation or tab, as it describes itself.
 struct Device {
-    DeviceKind kind = DeviceKind::other;
+    Device() = default;
+    Device(DeviceKind of, CompactText called) : name(std::move(called)), kind(of) {}
+
     CompactText name;  ///< For people; may be empty.
+    DeviceKind kind = DeviceKind::other;
     friend bool operator==(const Device&, const Device&) = default;
 };
 
@@ -61,7 +65,12 @@ struct Session {
     Epoch epoch;
     NodeId node;  ///< Vouches for it, and holds its connection if there is one.
     ResumeHash resume_hash{};
-    Device device;
+    /// What follows stands in the bytes that it has over: there is one of these for each session.
+    [[no_unique_address]] Device device;
+    DeclaredStatus declared = DeclaredStatus::automatic;  ///< Session scope; never `invisible`.
+    bool counts = true;  ///< False: observing, and has not reported `active` yet.
+    bool idle = false;
+    std::uint32_t active_rank = 0;  ///< Order in which sessions last reported `active`; 0: never.
     WallTime connected_at;
     MaybeTime grace_until;  ///< Set while there is no connection.
     WallTime closed_at;     ///< With grace_until: the last sign of life.
@@ -70,10 +79,6 @@ struct Session {
     MaybeTime beats_until;
     CustomStatusRef custom;  ///< Session scope.
     MaybeTime declared_until;
-    std::uint32_t active_rank = 0;  ///< Order in which sessions last reported `active`; 0: never.
-    DeclaredStatus declared = DeclaredStatus::automatic;  ///< Session scope; never `invisible`.
-    bool counts = true;  ///< False: observing, and has not reported `active` yet.
-    bool idle = false;
 
     friend bool operator==(const Session&, const Session&) = default;
 };
