@@ -180,6 +180,7 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     const ProfileAnswer& rules = subject.rules;
     Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
+    seen.rules_unread = !rules.known;
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
         seen.verdict = rules::verdict_for_back_end();
