@@ -90,11 +90,11 @@ inline constexpr unsigned kCommitBits = 23;
     return session;
 }
 
-/// Whether the session's node is dead and its sweep ends it, if it has not already: to those who
-/// look it is over.
-[[nodiscard]] inline bool is_left_over(const Session& session, const NodeView& nodes,
+/// Whether the session's node, dead since `died_at`, left it so long ago that its sweep ends it, if
+/// it has not already: to those who look it is over.
+[[nodiscard]] inline bool is_left_over(const Session& session,
+                                       const std::optional<WallTime>& died_at,
                                        const CoreConfig& config, WallTime now) {
-    const std::optional<WallTime> died_at = nodes.died_at(session.node);
     if (!died_at) {
         return false;
     }

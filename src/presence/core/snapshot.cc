@@ -107,7 +107,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     }
     const WallTime now = clock_.wall_now();
     const auto is_over = [&](const Session& session) {
-        return is_left_over(session, nodes_, config_, now);
+        return is_left_over(session, nodes_.died_at(session.node), config_, now);
     };
     const bool lapsed = rules::has_lapsed(record->presence.declared, record->sessions, now);
     if (lapsed && on_lapsed_) {
