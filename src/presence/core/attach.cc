@@ -97,6 +97,9 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     }
 
     for (int attempt = 0; attempt < kAttachAttempts; ++attempt) {
+        if (has_gone(request)) {
+            co_return Error{ErrorCode::not_found, "the connection is over", 0, 0};
+        }
         Result<Attachment> attached = co_await take_place(slot, request, asked_at);
         if (attached || attached.error().code != ErrorCode::conflict) {
             co_return attached;
@@ -111,9 +114,6 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
 
 Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRequest& request,
                                                      MonoTime asked_at) {
-    if (has_gone(request)) {
-        co_return Error{ErrorCode::not_found, "the connection is over", 0, 0};
-    }
     const UserRecordRef seen = users_.at(slot).record;
     if (request.beating && is_barred(seen->barred, *request.beating, parts_.clock.wall_now())) {
         ++parts_.counters.http_beats_refused;
@@ -137,8 +137,7 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
         co_return place.error();
     }
     const std::optional<Session> held = place->session;
-    Change edit = [session, held, held_sign = place->last_sign, commit = seen->commit,
-                   &request](Draft& draft) {
+    Change edit = [=, &request, held_sign = place->last_sign, commit = seen->commit](Draft& draft) {
         draft.refused = draft.commit != commit || has_gone(request);
         if (held) {
             std::erase_if(draft.sessions, [&](const Session& one) { return one.id == held->id; });
