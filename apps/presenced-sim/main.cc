@@ -14,25 +14,38 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace {
 
 using namespace presence;
 
-int play_one(std::uint64_t seed, const sim::StoryOptions& options, bool trace, int tries) {
-    sim::Story story = sim::make_story(seed, options);
-    if (trace) {
+/// Prints what was told in the world of the story and, where that held, in the one in which its
+/// hidden user does nothing: either may be the one that fails.
+int trace_one(sim::Story story) {
+    log::configure(log::Level::info, log::Format::text);
+    std::string failure;
+    for (const bool silent : {false, true}) {
+        if (!failure.empty() || (silent && story.hiding == sim::Hiding::none)) {
+            break;
+        }
+        story.silent = silent;
         std::string log;
-        log::configure(log::Level::info, log::Format::text);
-        sim::Outcome outcome;
         {
             sim::World world(story);
             world.write_down(&log);
-            outcome.failure = world.play();
+            failure = world.play();
         }
-        std::fputs(log.c_str(), stdout);
-        std::printf("%s\n", outcome.failure.empty() ? "all held" : outcome.failure.c_str());
-        return outcome.failure.empty() ? 0 : 1;
+        std::printf("%s%s%s\n", silent ? "where the hidden user does nothing:\n" : "", log.c_str(),
+                    failure.empty() ? "all held" : failure.c_str());
+    }
+    return failure.empty() ? 0 : 1;
+}
+
+int play_one(std::uint64_t seed, const sim::StoryOptions& options, bool trace, int tries) {
+    sim::Story story = sim::make_story(seed, options);
+    if (trace) {
+        return trace_one(std::move(story));
     }
     const sim::Outcome outcome = sim::play_apart(story);
     if (outcome.failure.empty()) {

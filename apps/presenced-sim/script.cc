@@ -194,6 +194,9 @@ Story make_story(std::uint64_t seed, const StoryOptions& options) {
     fill(dice, story, some_of(dice, false), people_gap);
     if (dice.one_in(kTwins)) {
         story.hiding = static_cast<Hiding>(1 + dice.below(3));
+        // Counts go by whom everyone may see, whatever blocks say; rule 26 takes them as given
+        // (RULINGS 10).
+        story.small_rooms = story.small_rooms && story.hiding != Hiding::by_blocks;
         std::erase_if(story.events, [&](const Event& event) {
             return is_of_hidden(story, event) && shows_again(story.hiding, event.deed);
         });

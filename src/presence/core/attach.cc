@@ -31,6 +31,12 @@ Error too_slow() {
     return {ErrorCode::unavailable, "the store was too slow", 1000, 0};
 }
 
+/// A hello may be read long after it was sent, as by a server that slept: its client may have
+/// resumed elsewhere since, and what it has there is not taken from it for nobody.
+bool has_gone(const AttachRequest& request) {
+    return request.is_over && request.is_over();
+}
+
 std::uint32_t next_rank(const std::vector<Session>& sessions) {
     std::uint32_t highest = 0;
     for (const Session& session : sessions) {
@@ -91,6 +97,9 @@ Task<Result<Attachment>> PresenceService::attach_locked(AttachRequest request) {
     }
 
     for (int attempt = 0; attempt < kAttachAttempts; ++attempt) {
+        if (has_gone(request)) {
+            co_return Error{ErrorCode::not_found, "the connection is over", 0, 0};
+        }
         Result<Attachment> attached = co_await take_place(slot, request, asked_at);
         if (attached || attached.error().code != ErrorCode::conflict) {
             co_return attached;
@@ -128,9 +137,8 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
         co_return place.error();
     }
     const std::optional<Session> held = place->session;
-    Change edit = [session, held, held_sign = place->last_sign,
-                   commit = seen->commit](Draft& draft) {
-        draft.refused = draft.commit != commit;
+    Change edit = [=, &request, held_sign = place->last_sign, commit = seen->commit](Draft& draft) {
+        draft.refused = draft.commit != commit || has_gone(request);
         if (held) {
             std::erase_if(draft.sessions, [&](const Session& one) { return one.id == held->id; });
             draft.last_sign = std::max(draft.last_sign, held->counts ? held_sign : WallTime{});

@@ -28,6 +28,8 @@ struct AttachRequest {
     /// The session is to live by heartbeats over HTTP, under this name: the one that stands, or a
     /// new one.
     std::optional<SessionId> beating;
+    /// Whether whoever asked has gone meanwhile; empty: it waits for the answer.
+    std::function<bool()> is_over;
 };
 
 /// A heartbeat over HTTP. The token has been checked.

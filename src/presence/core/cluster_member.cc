@@ -189,7 +189,7 @@ void ClusterMember::learn_who_lives(const Membership& membership, const News& ne
     for (const NodeFacts& node : membership.nodes) {
         if (node.node != self_) {
             others_[node.node] = {node.renewed_at,
-                                  node.alive || parts_.clock.now() < no_deaths_until_};
+                                  node.alive || parts_.clock.now() < no_deaths_until_, node.alive};
         }
         if (node.alive || node.node == self_) {
             live_.push_back(node.node);

@@ -48,7 +48,8 @@ bool PresenceService::comes_back(const std::vector<Session>& before,
                                  const std::vector<Session>& after) const {
     const WallTime now = parts_.clock.wall_now();
     const auto stands = [&](const Session& session) {
-        return session.counts && !is_left_over(session, parts_.nodes, parts_.config, now);
+        const std::optional<WallTime> died_at = parts_.nodes.seems_dead_since(session.node);
+        return session.counts && !is_left_over(session, died_at, parts_.config, now);
     };
     return std::ranges::any_of(before, &Session::counts) && std::ranges::none_of(before, stands) &&
            std::ranges::any_of(after, stands);

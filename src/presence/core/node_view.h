@@ -15,7 +15,8 @@ namespace presence {
 struct NodeView {
     struct Other {
         WallTime renewed_at;  ///< Last sign of life, by the reference clock.
-        bool alive = true;    ///< Its lease stands.
+        bool alive = true;    ///< Its lease stands, or may have been lost with the store's data.
+        bool leased = true;   ///< It stands by what the store says.
     };
 
     StoreHealth health = StoreHealth::ok;  ///< Of the store that is shared.
@@ -55,6 +56,16 @@ struct NodeView {
     [[nodiscard]] std::optional<WallTime> died_at(NodeId node) const {
         const auto found = others.find(node);
         if (node == self || found == others.end() || found->second.alive) {
+            return std::nullopt;
+        }
+        return found->second.renewed_at;
+    }
+
+    /// The same by what the store says: those who have known of a loss for longer than this node
+    /// may take `node` for dead before it does.
+    [[nodiscard]] std::optional<WallTime> seems_dead_since(NodeId node) const {
+        const auto found = others.find(node);
+        if (node == self || found == others.end() || found->second.leased) {
             return std::nullopt;
         }
         return found->second.renewed_at;

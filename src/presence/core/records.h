@@ -30,15 +30,29 @@ namespace presence {
     return a == b && (!tells_since || a.since.ms() / 60'000 == b.since.ms() / 60'000);
 }
 
-/// Two who could not know of each other may have told different things under one number: what they
-/// have in common, `merged`, is under a higher one. True: so it was.
+/// The same of one face of two presences: of who is offline it is shown when they were last seen,
+/// to the minute as well.
+[[nodiscard]] inline bool look_alike(const Presence& a, const Presence& b, Face Presence::*face) {
+    const auto minute_of = [](const MaybeTime& seen) { return seen ? seen->ms() / 60'000 : -1; };
+    const bool tells_seen = (a.*face).status == Status::offline;
+    return look_alike(a.*face, b.*face) &&
+           (!tells_seen || minute_of(a.last_seen) == minute_of(b.last_seen));
+}
+
+/// Of two who could not know of each other, each may have told something else under the number that
+/// `merged`, what they have in common, has from them: then it is under a higher one. True: so it
+/// was.
 [[nodiscard]] inline bool raise_where_apart(Presence& merged, const Presence& mine,
                                             const Presence& stored) {
-    const auto apart = [&](Version Presence::*version, Face Presence::*face) {
-        return mine.*version == stored.*version && !look_alike(mine.*face, stored.*face);
+    const auto apart = [&merged](const Presence& told, Version Presence::*version,
+                                 Face Presence::*face) {
+        return told.*version == merged.*version && !look_alike(told, merged, face);
     };
-    const bool own = apart(&Presence::own_version, &Presence::own);
-    const bool shown = apart(&Presence::shown_version, &Presence::shown);
+    const auto is_apart = [&](Version Presence::*version, Face Presence::*face) {
+        return apart(mine, version, face) || apart(stored, version, face);
+    };
+    const bool own = is_apart(&Presence::own_version, &Presence::own);
+    const bool shown = is_apart(&Presence::shown_version, &Presence::shown);
     merged.own_version.value += own ? 1U : 0U;
     merged.shown_version.value += shown ? 1U : 0U;
     return own || shown;
@@ -76,11 +90,11 @@ inline constexpr unsigned kCommitBits = 23;
     return session;
 }
 
-/// Whether the session's node is dead and its sweep ends it, if it has not already: to those who
-/// look it is over.
-[[nodiscard]] inline bool is_left_over(const Session& session, const NodeView& nodes,
+/// Whether the session's node, dead since `died_at`, left it so long ago that its sweep ends it, if
+/// it has not already: to those who look it is over.
+[[nodiscard]] inline bool is_left_over(const Session& session,
+                                       const std::optional<WallTime>& died_at,
                                        const CoreConfig& config, WallTime now) {
-    const std::optional<WallTime> died_at = nodes.died_at(session.node);
     if (!died_at) {
         return false;
     }

@@ -292,6 +292,8 @@ private:
     Detached refresh_selves(std::vector<UserId> users);
     /// What a look begun at `turn` found of a user who is in rooms from here.
     void take_self(RoomSubject& subject, const Seen& seen, std::uint64_t turn);
+    /// The user's own rules could not be read: by what counts go is not known before they are.
+    void look_at_self_later(const UserId& user);
     /// What the node said of the room up to `sequence` is void.
     void forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence);
 
@@ -335,6 +337,7 @@ private:
     std::deque<std::pair<std::pair<SessionId, RoomId>, MonoTime>> left_order_;
     std::vector<Replica> doubted_;       ///< To be looked at again; each once.
     std::vector<UserId> doubted_users_;  ///< Likewise users who are in rooms by sessions of here.
+    std::set<UserId> unread_selves_;     ///< Of look_at_self_later.
     bool looking_ = false;               ///< A round of it is filed.
     /// Grows with each change of the rules of somebody who is followed here or has connections.
     std::uint64_t rules_epoch_ = 0;

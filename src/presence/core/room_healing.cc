@@ -211,7 +211,21 @@ void RoomDesk::take_self(RoomSubject& subject, const Seen& seen, std::uint64_t t
     if (subject.turned_at <= turn) {
         subject.open_to_all = seen.open_to_all;
     }
+    if (seen.rules_unread) {
+        look_at_self_later(subject.user);
+    }
     take_record(subject, seen.record);
+}
+
+void RoomDesk::look_at_self_later(const UserId& user) {
+    if (unread_selves_.empty()) {
+        parts_.scheduler.after(kRetry, [this] {
+            const std::set<UserId> users = std::exchange(unread_selves_, {});
+            doubted_users_.insert(doubted_users_.end(), users.begin(), users.end());
+            file_looks();
+        });
+    }
+    unread_selves_.insert(user);
 }
 
 void RoomDesk::forget_word(const RoomId& room, const NodeId& node, std::uint64_t sequence) {

@@ -107,7 +107,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     }
     const WallTime now = clock_.wall_now();
     const auto is_over = [&](const Session& session) {
-        return is_left_over(session, nodes_, config_, now);
+        return is_left_over(session, nodes_.died_at(session.node), config_, now);
     };
     const bool lapsed = rules::has_lapsed(record->presence.declared, record->sessions, now);
     if (lapsed && on_lapsed_) {
@@ -180,6 +180,7 @@ Seen SnapshotReader::see(const UserId* viewer, const ProfileAnswer* of_viewer,
     const ProfileAnswer& rules = subject.rules;
     Seen seen{subject.user, as_it_stands(subject.user, subject.record, rules), {}};
     seen.open_to_all = rules.known && rules::is_open_to_all(rules.profile.get(), config_.privacy);
+    seen.rules_unread = !rules.known;
     seen.rules_revision = rules.profile ? rules.profile->revision : 0;
     if (viewer == nullptr) {
         seen.verdict = rules::verdict_for_back_end();

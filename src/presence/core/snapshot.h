@@ -28,6 +28,7 @@ struct Seen {
     /// The user's own rule for `online` admits everyone (RULINGS 10). False also where it cannot be
     /// told.
     bool open_to_all = false;
+    bool rules_unread = false;  ///< They could not be read: look again later.
     /// Neither side ever set rules, contacts or blocks: the view depends on the version alone.
     bool rules_untouched = false;
     std::uint64_t rules_revision = 0;  ///< Of the user's rules by which was judged.

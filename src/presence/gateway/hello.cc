@@ -195,6 +195,10 @@ Detached Gateway::attach(SlotId id, RequestId request, protocol::Hello hello, To
     wanted.device = std::move(hello.device);
     wanted.observe = hello.observe;
     wanted.connection = id;
+    wanted.is_over = [this, id] {
+        const ClientConnection* const asking = connections_.find(id);
+        return asking == nullptr || asking->stage == ClientConnection::Stage::closing;
+    };
     if (hello.activity) {
         wanted.active = *hello.activity == protocol::Activity::active;
     }

@@ -86,6 +86,26 @@ TEST(Attach, TheLateCloseOfAReplacedConnectionHarmsNobody) {
     EXPECT_TRUE(world.told(bob).empty());
 }
 
+TEST(Attach, AResumeWhoseConnectionIsOverBeforeItIsLetInTakesNothing) {
+    World world;
+    const Client ann = world.connect("ann");
+    const UserRecordRef before = world.record("ann");
+    for (const bool at_once : {true, false}) {
+        int asked = 0;
+        AttachRequest late;
+        late.user = kAnn;
+        late.resume_id = ann->id;
+        late.resume_hash = ann->secret;
+        late.is_over = [&] { return ++asked > (at_once ? 0 : 1); };
+        const Result<Attachment> refused = world.wait(world.service(kAnn).attach(std::move(late)));
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, ErrorCode::not_found);
+    }
+    EXPECT_EQ(world.record("ann"), before);
+    EXPECT_TRUE(world.is_open(ann));
+    EXPECT_EQ(world.counters().attach_timeouts, 0U);
+}
+
 TEST(Attach, AnUnknownOrForeignResumeMakesANewSession) {
     World world;
     const Client ann = world.connect("ann");

@@ -104,6 +104,33 @@ TEST(ClusterReturn, WhatANodeToldNobodyElseBeforeItWasRenamedIsToldTheOthersAfte
     EXPECT_EQ(cluster.connection(bob).told.back().status, busy);
 }
 
+TEST(ClusterReturn, WhoWasTakenForDeadByThoseWhoKnewOfALossForLongerIsSeenToComeBack) {
+    Cluster cluster(3);
+    Node& sleeper = cluster.node(0);
+    Node& other = cluster.node(1);
+    const auto bob = cluster.connect(other, "bob");
+    const auto ann = cluster.connect(sleeper, "ann");
+    cluster.run(35s);
+    const NodeId name = sleeper.member.self();
+    cluster.pause(sleeper);
+    cluster.nodes.fail_over();  // Of which it hears when it wakes.
+    cluster.run(9s);
+    cluster.pause(cluster.node(2));  // The one that would settle the death at once.
+    while (!other.shard.nodes.died_at(name)) {
+        cluster.run(Millis{10});
+    }
+    cluster.go_on(sleeper);
+    cluster.run(Millis{100});
+    ASSERT_EQ(cluster.watch(bob, {"ann"}).front().status, offline);
+    sleeper.shard.service.heartbeat(ann->session, cluster.clock.now());
+    cluster.run(Millis{1'200});
+    ASSERT_EQ(cluster.record("ann")->sessions.at(0).node, sleeper.member.self());
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{online});
+    cluster.go_on(cluster.node(2));
+    cluster.run(20s);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{online});
+}
+
 }  // namespace
 
 }  // namespace presence::testing

@@ -167,6 +167,35 @@ TEST_F(ClusterStatus, WhoBecameInvisibleDuringAnOutageIsNotShownByARecordOfBefor
     EXPECT_EQ(cluster.connection(bob).told.back().status, Status::offline);
 }
 
+/// Rule 12: when somebody was last seen is shown, so no look shows another time under the version
+/// that a watcher holds.
+TEST(ClusterLastSeen, WhatIsKnownLaterOfWhoBecameInvisibleInAnOutageIsUnderAHigherVersion) {
+    CoreConfig config;
+    config.privacy.last_seen.audience = Audience::everyone;
+    Cluster cluster{2, config};
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto tablet = cluster.connect(cluster.node(1), "ann");
+    const auto phone = cluster.connect(cluster.node(1), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.run(3s);
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.bye(phone);  // The newest sign of life that node 1 has noted.
+    cluster.run(70s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::invisible);
+    cluster.run(70s);
+    cluster.pause(cluster.node(0));  // Node 1 states first what it reads in the database.
+    cluster.set_store(true);
+    cluster.run(3s);
+    ASSERT_EQ(cluster.record("ann")->presence.shown.status, offline);
+    cluster.go_on(cluster.node(0));
+    cluster.run(20s);
+    const Told& held = cluster.connection(bob).told.back();
+    ASSERT_EQ(held.user, kAnn);
+    EXPECT_EQ(held.line(), cluster.look(cluster.node(1), "bob", "ann").line());
+}
+
 TEST_F(ClusterStatus, WhoLooksBetweenADeclarationAndItsCommitHearsThatItWasTakenBack) {
     const auto carl = cluster.connect(cluster.node(0), "carl");
     ASSERT_TRUE(change(0, status(DeclaredStatus::busy)).has_value());

@@ -264,6 +264,27 @@ TEST(RoomsOverNodes, TheFirstWhoJoinsALargeRoomOnANodeIsGivenTheCountOverAllNode
     }
 }
 
+TEST(RoomsOverNodes, WhoseRulesCouldNotBeReadAfterAGapIsCountedAgainOnceTheyCan) {
+    Cluster cluster(2);
+    cluster.limits.room_members = 2;
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.join(ann, "hall");
+    cluster.join(bob, "hall");
+    for (const char* name : {"carl", "dora"}) {
+        cluster.join(cluster.connect(cluster.node(0), name), "hall", {.hears = false});
+    }
+    cluster.run(kQuiet);
+    cluster.profiles.set_unavailable(true);
+    Cluster::close_gap(cluster.node(0));
+    cluster.run(kQuiet);
+    ASSERT_EQ(cluster.room_facts(cluster.node(0), "hall").counted, 0U);
+    cluster.profiles.set_unavailable(false);
+    cluster.run(2 * kQuiet);
+    EXPECT_EQ(cluster.room_facts(cluster.node(0), "hall").counted, 3U);
+    EXPECT_EQ(cluster.join(bob, "hall").line(), "room hall 4 or so");
+}
+
 TEST(RoomsOverNodes, AJoinWaitsForANodeThatDoesNotAnswerNoLongerThanTheBound) {
     Cluster cluster(3);
     const auto ann = cluster.connect(cluster.node(0), "ann");

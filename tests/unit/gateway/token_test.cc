@@ -166,6 +166,17 @@ TEST_F(GatewayTokens, ATokenThatIsRevokedWhileItsSessionIsBeingMadeEndsIt) {
     EXPECT_EQ(threads[0]->shard.service.session_count(), 0U);
 }
 
+TEST_F(GatewayTokens, WhoHasGoneBeforeTheRulesAreReadIsNotLetIn) {
+    profiles.faults().set_delay(200ms);
+    Peer peer = open();
+    say_hello(peer, token_of(user));
+    pump_until([&] { return threads[0]->shard.service.user_count() == 1; });
+    gateway().on_closed(to_tag(SlotId{0, 1}), {net::CloseInfo::How::lost, 0, false});
+    pass(2s);
+    EXPECT_EQ(threads[0]->shard.service.session_count(), 0U);
+    EXPECT_EQ(sessions.load(UserId(user)), nullptr);
+}
+
 TEST_F(GatewayTokens, ARevocationThatNobodyHeardOfIsFoundWhileTheStoreIsAway) {
     Peer peer = welcome(token_of(user));
     pass(5s);
