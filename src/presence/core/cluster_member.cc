@@ -1,6 +1,7 @@
 #include "presence/core/cluster_member.h"
 
 #include "presence/base/log.h"
+#include "presence/rules/version.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -152,6 +153,10 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         ++counters_.stores_lost;
         ++losses_;
         count_loss(news.lost);
+    }
+    if (first || news.lost || news.failed_over) {
+        version_floor_ =
+            std::max(version_floor_, rules::version_floor_of_moment(parts_.clock.wall_now()));
     }
     const std::vector<NodeId> lived = live_;
     learn_who_lives(membership, news);
@@ -339,10 +344,11 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
         shard->scheduler.post(
             [shard, renamed, last_vouched, known = losses_told_,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
-                             lost_all_, spares_watchers_}]() mutable {
+                             lost_all_, spares_watchers_, version_floor_}]() mutable {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
                 shard->losses.known = known;
                 view.all_stated = view.all_stated && !shard->losses.is_behind();
+                view.version_floor = std::max(view.version_floor, shard->nodes.version_floor);
                 shard->nodes = std::move(view);
                 shard->sessions.set_node(shard->nodes.self);
                 if (renamed) {
