@@ -139,6 +139,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     };
     incarnation_ = membership.incarnation;
     losses_told_ = membership.losses;
+    version_floor_ = rules::version_floor_of_moment(membership.begun_at);
     // What happened meanwhile was kept here. (Where the store refuses writes, it is stated by
     // `is_back`.)
     const bool lapsed = lease_until_ != MonoTime{} && parts_.clock.now() >= lease_until_;
@@ -153,10 +154,6 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         ++counters_.stores_lost;
         ++losses_;
         count_loss(news.lost);
-    }
-    if (first || news.lost || news.failed_over) {
-        version_floor_ =
-            std::max(version_floor_, rules::version_floor_of_moment(parts_.clock.wall_now()));
     }
     const std::vector<NodeId> lived = live_;
     learn_who_lives(membership, news);
@@ -348,7 +345,6 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
                 shard->losses.known = known;
                 view.all_stated = view.all_stated && !shard->losses.is_behind();
-                view.version_floor = std::max(view.version_floor, shard->nodes.version_floor);
                 shard->nodes = std::move(view);
                 shard->sessions.set_node(shard->nodes.self);
                 if (renamed) {

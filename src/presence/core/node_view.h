@@ -32,8 +32,8 @@ struct NodeView {
     /// since and not all nodes have stated theirs: who was told something goes on holding it
     /// (DESIGN rule 30).
     bool spares_watchers = false;
-    /// What was told when this node came, or the store last lost something, lies below, whatever
-    /// is left of it (docs/adr/0009). One moment for all users: it says nothing of any.
+    /// What was told before the store's present life began lies below, whatever is left of it. The
+    /// same on all nodes and for all users, so it says nothing of any (docs/adr/0009).
     std::uint64_t version_floor = 0;
 
     [[nodiscard]] bool alone() const noexcept { return !self; }

@@ -16,9 +16,7 @@
 #include "presence/core/snapshot.h"
 #include "presence/core/transition_memory.h"
 #include "presence/core/watch_desk.h"
-#include "presence/rules/version.h"
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -91,8 +89,6 @@ struct Shard {
         service.set_listener(&rooms);
         losses.found = [this] {
             nodes.all_stated = false;
-            nodes.version_floor =
-                std::max(nodes.version_floor, rules::version_floor_of_moment(clock.wall_now()));
             if (on_loss) {
                 on_loss();
             }

@@ -150,7 +150,10 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
         }
         auto record = make_ref<UserRecord>(*record_from(answer.profile));
         raise(record->presence.own_version, {floors_after(*record).own});
-        raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
+        // Not more: what is told now may die with this node, and the others go on with what they
+        // have.
+        const std::uint64_t hour = rules::version_floor(parts_.clock.wall_now());
+        raise(record->presence.shown_version, {hour + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
         users_.at(slot).losses = kNeverStored;
         users_.at(slot).guessed = true;

@@ -122,7 +122,8 @@ RC_GTEST_PROP(VersionRules, FloorsNeverFallAndStayBelow2To53, ()) {
     RC_ASSERT(
         (a <= b ? version_floor(a) <= version_floor(b) : version_floor(a) >= version_floor(b)));
     RC_ASSERT(version_floor(a) < (std::uint64_t{1} << 53));
-    RC_ASSERT((a < b) == (version_floor_of_moment(a) < version_floor_of_moment(b)));
+    RC_ASSERT((a <= b ? version_floor_of_moment(a) <= version_floor_of_moment(b)
+                      : version_floor_of_moment(a) >= version_floor_of_moment(b)));
     RC_ASSERT(version_floor_of_moment(a) >= version_floor(a));
     RC_ASSERT(version_floor_of_moment(a) < version_floor(a + 1h));
 }

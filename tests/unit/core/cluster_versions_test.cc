@@ -38,20 +38,14 @@ TEST_F(ClusterVersions, GoOnThroughANodeThatKnowsNothingOfTheUserAfterALoss) {
     expect_above(told);
 }
 
-TEST_F(ClusterVersions, GoOnBeforeAnyRenewalHasToldOfTheLoss) {
-    const Presence told = come_and_change(cluster.node(0));
-    cluster.pause(cluster.node(0));
-    cluster.nodes.lose_all();
-    cluster.connect(cluster.node(1), "ann");
-    expect_above(told);
-}
-
 TEST_F(ClusterVersions, GoOnThroughANodeThatCameAfterTheLoss) {
     const Presence told = come_and_change(cluster.node(0));
     cluster.kill(cluster.node(0));
     cluster.kill(cluster.node(1));
     cluster.nodes.lose_all();
-    cluster.connect(cluster.add_node(), "ann");
+    Cluster::Node& late = cluster.add_node();
+    cluster.run(3s);
+    cluster.connect(late, "ann");
     expect_above(told);
 }
 
@@ -69,6 +63,19 @@ TEST_F(ClusterVersions, GoOnAfterASecondLossThroughTheOneWhoMissedTheFirst) {
     cluster.go_on(cluster.node(0));
     cluster.run(30s);
     expect_above(told);
+}
+
+TEST_F(ClusterVersions, GoOnFromTheSameFloorOnAllNodes) {
+    cluster.nodes.lose_all();
+    cluster.run(9s);
+    Cluster::Node& late = cluster.add_node();
+    cluster.run(1s);
+    cluster.connect(cluster.node(0), "bob");
+    cluster.connect(cluster.node(1), "carl");
+    cluster.connect(late, "zoe");
+    const Version begun = cluster.record("bob")->presence.shown_version;
+    EXPECT_EQ(cluster.record("carl")->presence.shown_version, begun);
+    EXPECT_EQ(cluster.record("zoe")->presence.shown_version, begun);
 }
 
 TEST_F(ClusterVersions, OfAUsersOwnGoOnWhereTheStoreNeverHadThem) {
@@ -108,22 +115,6 @@ TEST_F(ClusterVersions, SettledAboveWhatAUserWasToldOfThemselvesDoNotBeginForOth
     cluster.run(1s);
     EXPECT_GT(cluster.record("carl")->presence.own_version, own);
     EXPECT_EQ(cluster.record("carl")->presence.shown_version, Version{});
-}
-
-TEST_F(ClusterVersions, OfOneWhoCameInvisibleInAnOutageDoNotBeginForOthers) {
-    cluster.connect(cluster.node(1), "bob");
-    cluster.declare(cluster.node(0), "carl", DeclaredStatus::invisible);
-    cluster.set_store(false);
-    cluster.run(3s);
-    cluster.connect(cluster.node(0), "carl");
-    cluster.run(3s);
-    cluster.set_store(true);
-    cluster.run(15s);
-    ASSERT_NE(cluster.record("carl"), nullptr);
-    EXPECT_EQ(cluster.record("carl")->sessions.size(), 1U);
-    const Told carl = cluster.look(cluster.node(1), "bob", "carl");
-    EXPECT_EQ(carl.status, Status::offline);
-    EXPECT_EQ(carl.version, Version{});
 }
 
 }  // namespace
