@@ -15,7 +15,7 @@ struct VersionFloors {
 
 struct TransitionFacts {
     WallTime now;
-    VersionFloors floors;
+    VersionFloors floors{};
     /// Newest sign of life of the user's counting sessions since the user was last offline.
     WallTime sign_of_life;
 };
