@@ -35,7 +35,12 @@ namespace presence {
 [[nodiscard]] inline bool raise_where_apart(Presence& merged, const Presence& mine,
                                             const Presence& stored) {
     const auto apart = [&](Version Presence::*version, Face Presence::*face) {
-        return mine.*version == stored.*version && !look_alike(mine.*face, stored.*face);
+        if (mine.*version == stored.*version) {
+            return !look_alike(mine.*face, stored.*face);
+        }
+        // Or the face of the one is now under the version of the other.
+        const Presence& higher = mine.*version > stored.*version ? mine : stored;
+        return !look_alike(merged.*face, higher.*face);
     };
     const bool own = apart(&Presence::own_version, &Presence::own);
     const bool shown = apart(&Presence::shown_version, &Presence::shown);
