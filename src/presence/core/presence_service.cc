@@ -92,7 +92,7 @@ std::uint64_t PresenceService::floor_now() const {
 
 rules::VersionFloors PresenceService::floors_after(const UserRecord& before) const {
     const std::uint64_t floor = floor_now();
-    if (parts_.nodes.alone() || before.commit > 0) {
+    if (parts_.nodes.alone() || before.commit > 0 || is_apart()) {
         return {floor, floor};
     }
     return {std::max(floor, rules::version_floor_of_moment(parts_.clock.wall_now())), floor};

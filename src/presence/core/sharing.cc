@@ -149,10 +149,10 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
             co_return Error{ErrorCode::unavailable, "no store answers", 1000, 0};
         }
         auto record = make_ref<UserRecord>(*record_from(answer.profile));
-        raise(record->presence.own_version, {floors_after(*record).own});
         // Not more: what is told now may die with this node, and the others go on with what they
         // have.
         const std::uint64_t hour = rules::version_floor(parts_.clock.wall_now());
+        raise(record->presence.own_version, {hour + rules::kIncarnationStep});
         raise(record->presence.shown_version, {hour + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
         users_.at(slot).losses = kNeverStored;
