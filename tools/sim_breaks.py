@@ -41,7 +41,7 @@ BREAKS = (
            ("subject != nullptr && subject->at_home && subject->shown_status() != Status::offline;",
             "subject != nullptr && subject->at_home;"))),
     Break("version-stays", "a change that is shown does not raise the version", "rules/transition.cc",
-          (("after.shown_version = next_version(before.shown_version, facts.version_floor);",
+          (("after.shown_version = next_version(before.shown_version, facts.floors.shown);",
             "after.shown_version = before.shown_version;"),)),
     Break("last-seen-early", "last seen is a minute before the last sign of life", "rules/transition.cc",
           (("return before ? std::max(*before, seen) : seen;", "return seen - Millis{60'000};"),)),

@@ -206,15 +206,19 @@ TYPED_TEST_P(NodeRegistryContract, CommitCountersAreReadInOrder) {
 }
 
 TYPED_TEST_P(NodeRegistryContract, AnotherIncarnationTellsThatAllIsLost) {
-    const std::string before = this->renew(0, this->kFirst).incarnation;
-    EXPECT_EQ(this->renew(1, this->kSecond).incarnation, before);
+    const Membership before = this->renew(0, this->kFirst);
+    EXPECT_EQ(this->renew(1, this->kSecond).incarnation, before.incarnation);
     ASSERT_EQ(this->commit(0, this->ada_, 0, {this->kFirst}), CommitOutcome::committed);
     this->adapter_.lose_all();
     const Membership after = this->renew(0, this->kFirst);
-    EXPECT_NE(after.incarnation, before);
+    EXPECT_NE(after.incarnation, before.incarnation);
+    EXPECT_GE(after.begun_at, before.reference_now);
+    EXPECT_LE(after.begun_at, after.reference_now);
     EXPECT_EQ(this->find(after, this->kSecond), nullptr);
     EXPECT_TRUE(this->users_of(this->kFirst, this->ada_).empty());
-    EXPECT_EQ(this->renew(1, this->kSecond).incarnation, after.incarnation);
+    const Membership seen_by_another = this->renew(1, this->kSecond);
+    EXPECT_EQ(seen_by_another.incarnation, after.incarnation);
+    EXPECT_EQ(seen_by_another.begun_at, after.begun_at);
 }
 
 TYPED_TEST_P(NodeRegistryContract, AReadTellsOfALossOfWhichItsReaderDoesNotKnow) {

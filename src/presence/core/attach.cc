@@ -153,9 +153,13 @@ Task<Result<Attachment>> PresenceService::take_place(SlotId slot, const AttachRe
     if (parts_.clock.now() - asked_at >= parts_.limits.attach_timeout) {
         // The caller was told that it failed: what was just made must not outlive that answer, and
         // what it took the place of is as it was.
-        Change undo = [id = session.id, held](Draft& draft) {
-            std::erase_if(draft.sessions, [&](const Session& one) { return one.id == id; });
-            if (held) {
+        Change undo = [id = session.id, epoch = session.epoch, held](Draft& draft) {
+            const auto is_ours = [&](const Session& one) {
+                return one.id == id && one.epoch == epoch;
+            };
+            // Unless it has gone on elsewhere meanwhile.
+            const bool stands = std::erase_if(draft.sessions, is_ours) > 0;
+            if (held && stands) {
                 draft.sessions.push_back(*held);
             }
         };

@@ -1,6 +1,7 @@
 #include "presence/core/cluster_member.h"
 
 #include "presence/base/log.h"
+#include "presence/rules/version.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -141,6 +142,7 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     };
     incarnation_ = membership.incarnation;
     losses_told_ = membership.losses;
+    version_floor_ = rules::version_floor_of_moment(membership.begun_at);
     // What happened meanwhile was kept here. (Where the store refuses writes, it is stated by
     // `is_back`.)
     const bool lapsed = lease_until_ != MonoTime{} && parts_.clock.now() >= lease_until_;
@@ -342,7 +344,7 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
         shard->scheduler.post(
             [shard, renamed, last_vouched, known = losses_told_,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
-                             lost_all_, spares_watchers_}]() mutable {
+                             lost_all_, spares_watchers_, version_floor_}]() mutable {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
                 shard->losses.known = known;
                 view.all_stated = view.all_stated && !shard->losses.is_behind();

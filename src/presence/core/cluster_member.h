@@ -163,6 +163,7 @@ private:
     std::uint32_t losses_healed_ = 0;  ///< Those after which all was stated again.
     std::uint32_t loss_ = 0;           ///< The latest by number: NodeView::losses.
     std::uint32_t lost_all_ = 0;       ///< NodeView::lost_all.
+    std::uint64_t version_floor_ = 0;  ///< NodeView::version_floor.
     MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
     MonoTime loss_suspected_at_;       ///< When one last met a loss.

@@ -33,6 +33,9 @@ struct NodeView {
     /// since and not all nodes have stated theirs: who was told something goes on holding it
     /// (DESIGN rule 30).
     bool spares_watchers = false;
+    /// What was told before the store's present life began lies below, whatever is left of it. The
+    /// same on all nodes and for all users, so it says nothing of any (docs/adr/0009).
+    std::uint64_t version_floor = 0;
 
     [[nodiscard]] bool alone() const noexcept { return !self; }
 

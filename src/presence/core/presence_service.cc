@@ -86,7 +86,16 @@ bool PresenceService::ends_before_others_look(const User& user) const {
 }
 
 std::uint64_t PresenceService::floor_now() const {
-    return std::max(version_floor_, rules::version_floor(parts_.clock.wall_now()));
+    return std::max({version_floor_, parts_.nodes.version_floor,
+                     rules::version_floor(parts_.clock.wall_now())});
+}
+
+rules::VersionFloors PresenceService::floors_after(const UserRecord& before) const {
+    const std::uint64_t floor = floor_now();
+    if (parts_.nodes.alone() || before.commit > 0 || is_apart()) {
+        return {floor, floor};
+    }
+    return {std::max(floor, rules::version_floor_of_moment(parts_.clock.wall_now())), floor};
 }
 
 Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {

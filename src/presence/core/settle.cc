@@ -62,8 +62,9 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
         merged.own = before.presence.own;  // Who was shown is in doubt, and not gone.
         merged.shown = before.presence.shown;
     }
-    transition = rules::advance(before.presence, merged, draft.declared,
-                                {now, floor_now(), draft.last_sign});
+    const rules::VersionFloors floors = floors_after(before);
+    transition =
+        rules::advance(before.presence, merged, draft.declared, {now, floors, draft.last_sign});
     Presence& after = transition.after;
     const bool restored = draft.doubtful && !draft.sessions.empty() &&
                           std::ranges::none_of(draft.sessions, [](const Session& session) {
@@ -80,21 +81,22 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
         return forgets || before.presence.doubts(old_face) != after.doubts(face);
     };
     if (!transition.shown_changed && differs(before.presence.shown, after.shown)) {
-        after.shown_version = rules::next_version(after.shown_version, floor_now());
+        after.shown_version = rules::next_version(after.shown_version, floors.shown);
         transition.shown_changed = true;
     }
     if (!transition.own_changed && differs(before.presence.own, after.own)) {
-        after.own_version = rules::next_version(after.own_version, floor_now());
+        after.own_version = rules::next_version(after.own_version, floors.own);
         transition.own_changed = true;
     }
     if (comes_back(before.sessions, draft.sessions)) {
         // No look has shown the end of one who was not shown to be there: so nothing tells of the
         // return of one who is invisible.
         if (before.presence.shown.status != Status::offline) {
-            after.shown_version = above_what_looks_show(before.presence.shown_version, floor_now());
+            after.shown_version =
+                above_what_looks_show(before.presence.shown_version, floors.shown);
             transition.shown_changed = true;
         }
-        after.own_version = above_what_looks_show(before.presence.own_version, floor_now());
+        after.own_version = above_what_looks_show(before.presence.own_version, floors.own);
         transition.own_changed = true;
     }
     if (!user.ahead && draft.sessions == before.sessions && draft.barred == before.barred &&

@@ -34,15 +34,8 @@ void raise(Version& version, Version other) {
     version = std::max(version, other);
 }
 
-/// What was told under versions that the store may have forgotten, under higher ones.
-Ref<UserRecord> above_what_was_lost(const UserRecord& record) {
-    auto raised = make_ref<UserRecord>(record);
-    raised->presence.own_version.value += rules::kIncarnationStep;
-    if (raised->presence.shown.status != Status::offline) {
-        // Who is shown as offline is as others who are: of those nothing is held, and told.
-        raised->presence.shown_version.value += rules::kIncarnationStep;
-    }
-    return raised;
+Version above(Version told) {
+    return told == Version{} ? told : Version{told.value + 1};
 }
 
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
@@ -90,6 +83,20 @@ Ref<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored, 
 }
 
 }  // namespace
+
+Ref<UserRecord> PresenceService::above_what_was_lost(const UserRecord& record) const {
+    const rules::VersionFloors floors = floors_after(record);
+    auto raised = make_ref<UserRecord>(record);
+    Presence& presence = raised->presence;
+    presence.own_version.value += rules::kIncarnationStep;
+    raise(presence.own_version, {floors.own});
+    if (presence.shown.status != Status::offline) {
+        // Who is shown as offline is as others who are: of those nothing is held, and told.
+        presence.shown_version.value += rules::kIncarnationStep;
+        raise(presence.shown_version, {floors.shown});
+    }
+    return raised;
+}
 
 Task<Result<bool>> PresenceService::ensure_record(SlotId slot) {
     if (users_.at(slot).loaded) {
@@ -142,8 +149,11 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
             co_return Error{ErrorCode::unavailable, "no store answers", 1000, 0};
         }
         auto record = make_ref<UserRecord>(*record_from(answer.profile));
-        raise(record->presence.own_version, {floor_now() + rules::kIncarnationStep});
-        raise(record->presence.shown_version, {floor_now() + rules::kIncarnationStep});
+        // Not more: what is told now may die with this node, and the others go on with what they
+        // have.
+        const std::uint64_t hour = rules::version_floor(parts_.clock.wall_now());
+        raise(record->presence.own_version, {hour + rules::kIncarnationStep});
+        raise(record->presence.shown_version, {hour + rules::kIncarnationStep});
         users_.at(slot).record = std::move(record);
         users_.at(slot).losses = kNeverStored;
         users_.at(slot).guessed = true;
@@ -304,8 +314,9 @@ Detached PresenceService::settle_above(UserId id, ToldVersions told) {
     if (ready && !is_apart()) {
         User& user = users_.at(slot);
         auto raised = make_ref<UserRecord>(*user.record);
-        raise(raised->presence.own_version, {told.own.value + 1});
-        raise(raised->presence.shown_version, {told.shown.value + 1});
+        // Of what was not told nothing is said: a public version that begins would be seen.
+        raise(raised->presence.own_version, above(told.own));
+        raise(raised->presence.shown_version, above(told.shown));
         user.record = std::move(raised);
         user.ahead = user.untold = true;
         ++parts_.counters.records_lost;

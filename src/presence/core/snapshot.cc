@@ -133,7 +133,7 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     });
     const rules::Merged merged =
         rules::merge(declared, living->sessions, config_.presence.merge, now);
-    living->presence = rules::advance(record->presence, merged, declared, {now, 0, sign}).after;
+    living->presence = rules::advance(record->presence, merged, declared, {now, {}, sign}).after;
     if (outdated) {
         // It may be about to be committed, held back and taken back: who is told it now looks again
         // once that would be over.

@@ -36,6 +36,8 @@ struct NodeFacts {
 struct Membership {
     /// One life of the store's data. Another one: all that was kept is lost.
     std::string incarnation;
+    /// When that life began, by the clock of the store: all nodes are told the same. Zero: unknown.
+    WallTime begun_at;
     /// Times that a part of the store lost its data, or changed hands so that the last writes to it
     /// may be lost.
     std::uint64_t losses = 0;

@@ -61,14 +61,14 @@ Transition advance(const Presence& before, const Merged& merged, const DeclaredS
 
     transition.shown_changed = !(after.shown == before.shown);
     if (transition.shown_changed) {
-        after.shown_version = next_version(before.shown_version, facts.version_floor);
+        after.shown_version = next_version(before.shown_version, facts.floors.shown);
     }
     transition.own_changed = !(after.own == before.own) ||
                              !shows_the_same(after.declared, before.declared) ||
                              after.session_declared != before.session_declared ||
                              after.session_declared_until != before.session_declared_until;
     if (transition.own_changed) {
-        after.own_version = next_version(before.own_version, facts.version_floor);
+        after.own_version = next_version(before.own_version, facts.floors.own);
     }
     return transition;
 }

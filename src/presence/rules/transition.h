@@ -7,9 +7,15 @@
 
 namespace presence::rules {
 
+/// What the next versions of a user are not below.
+struct VersionFloors {
+    std::uint64_t own = 0;
+    std::uint64_t shown = 0;
+};
+
 struct TransitionFacts {
     WallTime now;
-    std::uint64_t version_floor = 0;
+    VersionFloors floors{};
     /// Newest sign of life of the user's counting sessions since the user was last offline.
     WallTime sign_of_life;
 };

@@ -24,6 +24,16 @@ std::uint64_t version_floor(WallTime now) {
     return static_cast<std::uint64_t>(hours) << kHourShift;
 }
 
+std::uint64_t version_floor_of_moment(WallTime now) {
+    if (now <= kEpochOfVersions) {
+        return 0;
+    }
+    using Hour = std::chrono::hours;
+    const Millis into_hour = (now - kEpochOfVersions) % Hour{1};
+    const auto ms = static_cast<std::uint64_t>(into_hour.count());
+    return version_floor(now) + (ms << kHourShift) / Millis{Hour{1}}.count();
+}
+
 Version next_version(Version previous, std::uint64_t floor) {
     const std::uint64_t next = std::max(previous.value + 1, floor);
     PRESENCE_ASSERT(next < kVersionEnd);

@@ -21,7 +21,8 @@ Step any_step(const Presence& before, WallTime now) {
     Step step{.before = before, .merged = {}, .declared = *any_declared(), .facts = {}};
     step.merged = merge(step.declared, *any_sessions(), *any_merge_config(), now);
     step.facts = {.now = now,
-                  .version_floor = *rc::gen::inRange<std::uint64_t>(0, 50),
+                  .floors = {.own = *rc::gen::inRange<std::uint64_t>(0, 50),
+                             .shown = *rc::gen::inRange<std::uint64_t>(0, 50)},
                   .sign_of_life = *any_time()};
     return step;
 }
@@ -49,7 +50,8 @@ RC_GTEST_PROP(TransitionRules, AVersionGrowsExactlyWithItsFace, ()) {
         RC_ASSERT((t.after.own_version > before.own_version) == t.own_changed);
         RC_ASSERT((t.shown_changed || t.after.shown_version == before.shown_version));
         RC_ASSERT((t.own_changed || t.after.own_version == before.own_version));
-        RC_ASSERT((!t.shown_changed || t.after.shown_version.value >= step.facts.version_floor));
+        RC_ASSERT((!t.shown_changed || t.after.shown_version.value >= step.facts.floors.shown));
+        RC_ASSERT((!t.own_changed || t.after.own_version.value >= step.facts.floors.own));
     });
 }
 
@@ -120,6 +122,10 @@ RC_GTEST_PROP(VersionRules, FloorsNeverFallAndStayBelow2To53, ()) {
     RC_ASSERT(
         (a <= b ? version_floor(a) <= version_floor(b) : version_floor(a) >= version_floor(b)));
     RC_ASSERT(version_floor(a) < (std::uint64_t{1} << 53));
+    RC_ASSERT((a <= b ? version_floor_of_moment(a) <= version_floor_of_moment(b)
+                      : version_floor_of_moment(a) >= version_floor_of_moment(b)));
+    RC_ASSERT(version_floor_of_moment(a) >= version_floor(a));
+    RC_ASSERT(version_floor_of_moment(a) < version_floor(a + 1h));
 }
 
 RC_GTEST_PROP(VersionRules, TheNextIsAboveThePreviousAndNotBelowTheFloor, ()) {

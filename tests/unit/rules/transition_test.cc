@@ -25,7 +25,7 @@ Merged hidden() {
 }
 
 TransitionFacts at(WallTime now) {
-    return {.now = now, .version_floor = 0, .sign_of_life = now};
+    return {.now = now, .floors = {0, 0}, .sign_of_life = now};
 }
 
 /// Somebody seen online a minute ago, by way of the rule itself.
@@ -35,7 +35,7 @@ Presence online_before() {
 
 TEST(Advance, NothingHappensToWhoWasNeverThere) {
     const Transition none =
-        advance({}, {}, {}, {.now = kNow, .version_floor = 77, .sign_of_life = kNow});
+        advance({}, {}, {}, {.now = kNow, .floors = {77, 77}, .sign_of_life = kNow});
     EXPECT_FALSE(none.shown_changed);
     EXPECT_FALSE(none.own_changed);
     EXPECT_FALSE(none.ended);
@@ -46,7 +46,7 @@ TEST(Advance, NothingHappensToWhoWasNeverThere) {
 
 TEST(Advance, TheFirstSessionBeginsThePresence) {
     const Transition begin = advance({}, visible(Status::online), {},
-                                     {.now = kNow, .version_floor = 77, .sign_of_life = kNow});
+                                     {.now = kNow, .floors = {77, 77}, .sign_of_life = kNow});
     EXPECT_FALSE(begin.ended);
     EXPECT_TRUE(begin.shown_changed);
     EXPECT_TRUE(begin.own_changed);
@@ -257,7 +257,7 @@ TEST(Advance, TheFloorLiftsOnlyTheVersionsThatGrow) {
     Merged merged = visible(Status::online);
     merged.session_declared = DeclaredStatus::online;
     const Transition change =
-        advance(before, merged, {}, {.now = kNow, .version_floor = 900, .sign_of_life = kNow});
+        advance(before, merged, {}, {.now = kNow, .floors = {900, 900}, .sign_of_life = kNow});
     EXPECT_EQ(change.after.own_version, Version{900});
     EXPECT_EQ(change.after.shown_version, before.shown_version);
 }

@@ -25,6 +25,21 @@ TEST(VersionFloor, StaysBelow2To53UntilTheYear2139) {
     EXPECT_LT(version_floor(start_of_2139), std::uint64_t{1} << 53);
 }
 
+TEST(VersionFloor, OfAMomentIsAboveManyChangesAndNewLivesASecondBefore) {
+    const WallTime begun = kStartOf2020 + 1h + 17min;
+    const std::uint64_t told = version_floor_of_moment(begun) + 2 * kIncarnationStep + 100'000;
+    EXPECT_GT(version_floor_of_moment(begun + 1s), told);
+    EXPECT_LT(version_floor(begun + 1s), told);
+    EXPECT_EQ(version_floor_of_moment(begun + 1ms) - version_floor_of_moment(begun), 2386U);
+}
+
+TEST(VersionFloor, OfAMomentFitsBetweenThoseOfTheHours) {
+    EXPECT_EQ(version_floor_of_moment(kStartOf2020 + 1h), kHour);
+    EXPECT_EQ(version_floor_of_moment(kStartOf2020 + 90min), kHour + kHour / 2);
+    EXPECT_LT(version_floor_of_moment(kStartOf2020 + 2h - 1ms), 2 * kHour);
+    EXPECT_EQ(version_floor_of_moment(kStartOf2020 - 1ms), 0U);
+}
+
 TEST(NextVersion, IsOneMoreUnlessTheFloorIsHigher) {
     EXPECT_EQ(next_version(Version{0}, 0), Version{1});
     EXPECT_EQ(next_version(Version{41}, 0), Version{42});

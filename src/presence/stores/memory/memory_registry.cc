@@ -8,6 +8,7 @@ void MemoryNodes::lose_all() {
     sessions_.lose_all();
     nodes_.clear();
     ++incarnation_;
+    begun_at_ = clock_.wall_now();
 }
 
 Task<Result<bool>> MemoryRegistry::reach() {
@@ -36,6 +37,7 @@ Task<Result<Membership>> MemoryRegistry::renew(NodeLease lease) {
                                  false,      std::move(lease.asserted)};
     Membership membership;
     membership.incarnation = std::to_string(nodes_.incarnation_);
+    membership.begun_at = nodes_.begun_at_;
     membership.losses = nodes_.sessions_.losses();
     membership.refuses_writes = nodes_.sessions_.faults().refuses_writes();
     membership.reference_now = nodes_.clock_.wall_now();

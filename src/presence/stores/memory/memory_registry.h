@@ -47,6 +47,7 @@ private:
     std::map<NodeId, Entry> nodes_;
     std::map<UserId, WallTime> kept_;
     std::uint64_t incarnation_ = 1;
+    WallTime begun_at_ = clock_.wall_now();
 };
 
 /// One node's way to them. Fails and dawdles with the faults of the records.

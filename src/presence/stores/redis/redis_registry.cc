@@ -94,7 +94,10 @@ Task<Result<Membership>> RedisRegistry::renew(NodeLease lease) {
     membership.refuses_writes = client_.refuses_writes();
     for (std::size_t i = 1; i + 1 < view.size(); i += 2) {
         if (view[i].text() == "life") {
-            membership.incarnation = std::string(view[i + 1].text());
+            const std::string_view life = view[i + 1].text();
+            const std::uint64_t begun = number(life.substr(0, life.find('-')), kTen).value_or(0);
+            membership.incarnation = std::string(life);
+            membership.begun_at = WallTime::from_ms(static_cast<std::int64_t>(begun));
         } else if (auto facts = facts_from(view[i].text(), view[i + 1].text(), now)) {
             membership.nodes.push_back(std::move(*facts));
         }

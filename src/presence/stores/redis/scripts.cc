@@ -143,7 +143,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local mine = redis.call('HGET', KEYS[1], ARGV[1])
 if mine and string.match(mine, '^%d+ %d+ %d 1') then return {} end
-redis.call('HSETNX', KEYS[1], 'life', ARGV[5])
+redis.call('HSETNX', KEYS[1], 'life', string.format('%.0f-%s', now, ARGV[5]))
 redis.call('HSET', KEYS[1], ARGV[1],
            string.format('%.0f %s %s 0 0 %s', now, ARGV[2], ARGV[3], ARGV[4]))
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
