@@ -280,6 +280,10 @@ Task<Result<std::vector<Seen>>> WatchDesk::watch(WatchRequest request) {
     for (std::size_t i = 0; i < wanted.edges.size(); ++i) {
         Seen& one = (*seen)[i];
         recall(wanted.edges[i], one);
+        const WatchEdge* const edge = find(wanted.edges[i]);
+        if (edge != nullptr && edge->unknown) {
+            one.rules_untouched = false;  // What it holds is `unknown`, under whatever version.
+        }
         take(wanted.edges[i], one);
         look_again_if_untold(request.connection, one);
         if (one.verdict.unread()) {

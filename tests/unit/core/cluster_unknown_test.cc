@@ -57,6 +57,30 @@ TEST_F(ClusterUnknown, AWatchThatBeginsMeanwhileGoesOnFromWhatOthersHeardHere) {
     EXPECT_GE(cluster.connection(carl).told.back().version, before);
 }
 
+TEST_F(ClusterUnknown, WhoWasToldOfItIsShownWhatStandsAlsoUnderAKnownVersion) {
+    cluster.watch(bob, {"ann"});
+    store_goes_away();
+    const auto told_since = [&, so_far = cluster.connection(bob).told.size()] {
+        return cluster.connection(bob).told.size() > so_far;
+    };
+    cluster.set_store(true);
+    const auto watch = [&] {
+        return cluster
+            .wait(bob->node->shard.watches.watch(
+                {bob->connection.slot, bob->user, {UserId("ann")}, false}))
+            .value()
+            .front();
+    };
+    Seen seen = watch();
+    while (seen.unreachable && !told_since()) {
+        cluster.run(1ms);
+        seen = watch();
+    }
+    ASSERT_FALSE(told_since());
+    EXPECT_FALSE(seen.rules_untouched);
+    EXPECT_TRUE(watch().rules_untouched) << "from then on the version says it all";
+}
+
 TEST_F(ClusterUnknown, AReaderThatFellBehindIsToldOnceItReadsAgain) {
     cluster.watch(bob, {"ann"});
     const Version before = cluster.look(cluster.node(1), "bob", "ann").version;
