@@ -90,12 +90,21 @@ std::uint64_t PresenceService::floor_now() const {
                      rules::version_floor(parts_.clock.wall_now())});
 }
 
-rules::VersionFloors PresenceService::floors_after(const UserRecord& before) const {
+rules::VersionFloors PresenceService::floors_after(const User& user,
+                                                   const UserRecord& before) const {
     const std::uint64_t floor = floor_now();
-    if (parts_.nodes.alone() || before.commit > 0 || is_apart()) {
+    if (parts_.nodes.alone() || before.commit > 0) {
         return {floor, floor};
     }
-    return {std::max(floor, rules::version_floor_of_moment(parts_.clock.wall_now())), floor};
+    const WallTime now = parts_.clock.wall_now();
+    if (user.guessed || is_apart()) {
+        // Not more: what is told now may die with this node, and the others go on with what they
+        // have.
+        const std::uint64_t step = user.guessed ? rules::kIncarnationStep : 0;
+        const std::uint64_t guess = std::max(floor, rules::version_floor(now) + step);
+        return {guess, guess};
+    }
+    return {std::max(floor, rules::version_floor_of_moment(now)), floor};
 }
 
 Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {

@@ -428,9 +428,11 @@ private:
     [[nodiscard]] std::uint64_t floor_now() const;
     /// For what comes after `before`. Where the store has no record, the own version goes on from
     /// the moment: it is shown to those alone who know when that was.
-    [[nodiscard]] rules::VersionFloors floors_after(const UserRecord& before) const;
+    [[nodiscard]] rules::VersionFloors floors_after(const User& user,
+                                                    const UserRecord& before) const;
     /// What was told under versions that the store may have forgotten, under higher ones.
-    [[nodiscard]] Ref<UserRecord> above_what_was_lost(const UserRecord& record) const;
+    [[nodiscard]] Ref<UserRecord> above_what_was_lost(const User& user,
+                                                      const UserRecord& record) const;
 
     [[nodiscard]] Task<Result<bool>> declare(SlotId user, StatusChange change);
     [[nodiscard]] Task<Result<bool>> declare_on(SlotId user, SessionId session,

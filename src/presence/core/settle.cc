@@ -62,7 +62,7 @@ Ref<UserRecord> PresenceService::draw_up(const User& user, Draft draft, WallTime
         merged.own = before.presence.own;  // Who was shown is in doubt, and not gone.
         merged.shown = before.presence.shown;
     }
-    const rules::VersionFloors floors = floors_after(before);
+    const rules::VersionFloors floors = floors_after(user, before);
     transition =
         rules::advance(before.presence, merged, draft.declared, {now, floors, draft.last_sign});
     Presence& after = transition.after;

@@ -40,12 +40,12 @@ Version above(Version told) {
 
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
+/// @param mine_is_newer  The face of `mine` is the one that goes on.
 /// @param is_here  Whether this node holds a session: one that has moved on since `mine` was read
 ///                 is not its to vouch for.
 template <class IsHere>
-Ref<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored, NodeId self,
-                              const IsHere& is_here) {
-    const bool mine_is_newer = mine.presence.own_version > stored.presence.own_version;
+Ref<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored, bool mine_is_newer,
+                              NodeId self, const IsHere& is_here) {
     auto merged = make_ref<UserRecord>(mine_is_newer ? mine : stored);
     const UserRecord& other = mine_is_newer ? stored : mine;
     Presence& presence = merged->presence;
@@ -84,8 +84,9 @@ Ref<UserRecord> merge_records(const UserRecord& mine, const UserRecord& stored, 
 
 }  // namespace
 
-Ref<UserRecord> PresenceService::above_what_was_lost(const UserRecord& record) const {
-    const rules::VersionFloors floors = floors_after(record);
+Ref<UserRecord> PresenceService::above_what_was_lost(const User& user,
+                                                     const UserRecord& record) const {
+    const rules::VersionFloors floors = floors_after(user, record);
     auto raised = make_ref<UserRecord>(record);
     Presence& presence = raised->presence;
     presence.own_version.value += rules::kIncarnationStep;
@@ -148,13 +149,7 @@ Task<Result<bool>> PresenceService::go_without_store(SlotId slot) {
         if (!answer.known) {
             co_return Error{ErrorCode::unavailable, "no store answers", 1000, 0};
         }
-        auto record = make_ref<UserRecord>(*record_from(answer.profile));
-        // Not more: what is told now may die with this node, and the others go on with what they
-        // have.
-        const std::uint64_t hour = rules::version_floor(parts_.clock.wall_now());
-        raise(record->presence.own_version, {hour + rules::kIncarnationStep});
-        raise(record->presence.shown_version, {hour + rules::kIncarnationStep});
-        users_.at(slot).record = std::move(record);
+        users_.at(slot).record = record_from(answer.profile);
         users_.at(slot).losses = kNeverStored;
         users_.at(slot).guessed = true;
     }
@@ -205,12 +200,13 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     UserRecordRef before = user.record;
     user.loaded = true;
     if (before && was_lost(user, *before, *stored)) {
-        before = above_what_was_lost(*before);
+        before = above_what_was_lost(user, *before);
         user.ahead = user.untold = true;
         ++parts_.counters.records_lost;
     }
     user.losses = parts_.nodes.losses;
-    user.guessed = user.guessed && !parts_.nodes.knows_all();
+    const bool guessed = user.guessed;
+    user.guessed = guessed && !parts_.nodes.knows_all();
     if (user.flap && before) {
         note_told_elsewhere(user, *before, stored);
     }
@@ -219,7 +215,11 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
             return std::ranges::any_of(user.sessions,
                                        [&](SlotId local) { return sessions_.at(local).id == id; });
         };
-        Ref<UserRecord> merged = merge_records(*before, *stored, parts_.nodes.self, is_here);
+        // A guess begins lower than what the store may have by now, and is of later.
+        const bool mine_is_newer =
+            guessed || before->presence.own_version > stored->presence.own_version;
+        Ref<UserRecord> merged =
+            merge_records(*before, *stored, mine_is_newer, parts_.nodes.self, is_here);
         const bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
         user.untold = user.untold || raised;
         user.record = std::move(merged);
@@ -282,7 +282,7 @@ Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
         parts_.profiles.invalidate(id);
         const ProfileAnswer answer = co_await parts_.profiles.get(id);
         User& user = users_.at(slot);
-        auto raised = above_what_was_lost(*user.record);
+        auto raised = above_what_was_lost(user, *user.record);
         if (answer.profile) {
             raised->presence.last_seen =
                 std::max(raised->presence.last_seen, MaybeTime(answer.profile->last_seen));

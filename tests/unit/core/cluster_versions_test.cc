@@ -85,7 +85,7 @@ TEST_F(ClusterVersions, OfAUsersOwnGoOnWhereTheStoreNeverHadThem) {
     const Presence told = come_and_change(cluster.node(0));
     cluster.kill(cluster.node(0));
     cluster.set_store(true);
-    cluster.run(1s);
+    cluster.run(5s);  // Node 1 has found its way back.
     cluster.connect(cluster.node(1), "ann");
     cluster.run(5s);
     EXPECT_GT(cluster.record("ann")->presence.own_version, told.own_version);
@@ -114,6 +114,20 @@ TEST_F(ClusterVersions, SettledAboveWhatAUserWasToldOfThemselvesDoNotBeginForOth
     });
     cluster.run(1s);
     EXPECT_GT(cluster.record("carl")->presence.own_version, own);
+    EXPECT_EQ(cluster.record("carl")->presence.shown_version, Version{});
+}
+
+TEST_F(ClusterVersions, OfOneWhoCameInvisibleInAnOutageDoNotBeginForOthers) {
+    cluster.connect(cluster.node(1), "bob");
+    cluster.declare(cluster.node(0), "carl", DeclaredStatus::invisible);
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.connect(cluster.node(0), "carl");
+    cluster.run(3s);
+    cluster.set_store(true);
+    cluster.run(15s);
+    ASSERT_NE(cluster.record("carl"), nullptr);
+    EXPECT_EQ(cluster.record("carl")->sessions.size(), 1U);
     EXPECT_EQ(cluster.record("carl")->presence.shown_version, Version{});
 }
 
