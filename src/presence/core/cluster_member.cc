@@ -340,9 +340,13 @@ void ClusterMember::lose_memory_of_others() {
 }
 
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
+    PartitionSet all(parts_.registry.partitions());
+    for (std::uint32_t partition = 0; partition < parts_.registry.partitions(); ++partition) {
+        all.insert(partition);
+    }
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post(
-            [shard, renamed, last_vouched, known = losses_told_,
+            [shard, renamed, last_vouched, all, known = losses_told_,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
                              lost_all_, spares_watchers_, version_floor_}]() mutable {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
@@ -352,6 +356,10 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
                 shard->sessions.set_node(shard->nodes.self);
                 if (renamed) {
                     shard->service.renamed(last_vouched);
+                }
+                if (is_back) {
+                    // Nothing was heard of changed rules, nor is yet.
+                    shard->cache.invalidate(all);
                 }
                 if (renamed || is_back) {
                     shard->rooms.look_at_all_again();

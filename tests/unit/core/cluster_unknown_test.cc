@@ -57,6 +57,20 @@ TEST_F(ClusterUnknown, AWatchThatBeginsMeanwhileGoesOnFromWhatOthersHeardHere) {
     EXPECT_GE(cluster.connection(carl).told.back().version, before);
 }
 
+TEST_F(ClusterUnknown, WhoeverHidMeanwhileIsHiddenFromTheFirstLookOn) {
+    ASSERT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, online);
+    cluster.set_store(false);
+    cluster.run(3s);
+    show(Audience::nobody);
+    cluster.set_store(true);
+    for (int i = 0; i < 10'000 && cluster.node(1).shard.nodes.is_cut_off(); ++i) {
+        cluster.run(1ms);
+    }
+    const Told told = cluster.look(cluster.node(1), "bob", "ann");
+    EXPECT_EQ(told.status, cluster.look(cluster.node(1), "bob", "nobody").status);
+    EXPECT_EQ(told.version, Version{});
+}
+
 TEST_F(ClusterUnknown, WhoWasToldOfItIsShownWhatStandsAlsoUnderAKnownVersion) {
     cluster.watch(bob, {"ann"});
     store_goes_away();
