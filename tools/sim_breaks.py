@@ -31,7 +31,7 @@ class Break:
 
 BREAKS = (
     Break("half-a-grace", "a session in grace ends after half of it", "core/liveness.cc",
-          (("stalls_.deadline(local.lost_at, heartbeat.grace);", "stalls_.deadline(local.lost_at, heartbeat.grace / 2);"),)),
+          (("stalls_.deadline(local.pinged_or_lost_at, heartbeat.grace);", "stalls_.deadline(local.pinged_or_lost_at, heartbeat.grace / 2);"),)),
     Break("short-ttl", "a session ends for silence one second early", "core/liveness.cc",
           (("pinged ? heartbeat.ttl :", "pinged ? heartbeat.ttl - Millis{1000} :"),
            ("if (silent >= parts_.config.heartbeat.ttl) {", "if (silent >= parts_.config.heartbeat.ttl - Millis{1000}) {"))),

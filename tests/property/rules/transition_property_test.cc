@@ -125,7 +125,8 @@ RC_GTEST_PROP(VersionRules, FloorsNeverFallAndStayBelow2To53, ()) {
     RC_ASSERT((a <= b ? version_floor_of_moment(a) <= version_floor_of_moment(b)
                       : version_floor_of_moment(a) >= version_floor_of_moment(b)));
     RC_ASSERT(version_floor_of_moment(a) >= version_floor(a));
-    RC_ASSERT(version_floor_of_moment(a) < version_floor(a + 1h));
+    const std::uint64_t next_hour = version_floor(a + 1h);
+    RC_ASSERT(version_floor_of_moment(a) < next_hour || next_hour == 0);  // Before 2020.
 }
 
 RC_GTEST_PROP(VersionRules, TheNextIsAboveThePreviousAndNotBelowTheFloor, ()) {
