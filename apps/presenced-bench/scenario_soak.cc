@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,7 +39,7 @@ constexpr auto kFaultLasts = 3s;
 constexpr auto kCalm = 30s;
 
 /// What must be nothing when nobody is there.
-constexpr std::array kGauges{
+constexpr std::array<std::string_view, 8> kGauges{
     "presenced_users",         "presenced_sessions",      "presenced_connections",
     "presenced_watches",       "presenced_watched_users", "presenced_rooms",
     "presenced_room_replicas", "presenced_queue_entries",
@@ -133,9 +134,10 @@ private:
         std::string left;
         for (const Target& node : nodes_) {
             const std::map<std::string, double> metrics = scrape(node.port());
-            for (const char* const gauge : kGauges) {
-                if (const double value = total_of(metrics, gauge); value > 0) {
-                    left += fmt::format(" {} {}", gauge, value);
+            for (const auto& [series, value] : metrics) {
+                const std::string_view name = std::string_view(series).substr(0, series.find('{'));
+                if (value > 0 && std::ranges::find(kGauges, name) != kGauges.end()) {
+                    left += fmt::format(" {} {}", series, value);
                 }
             }
         }
