@@ -29,7 +29,8 @@ struct Seen {
     /// told.
     bool open_to_all = false;
     bool rules_unread = false;  ///< They could not be read: look again later.
-    /// Neither side ever set rules, contacts or blocks: the view depends on the version alone.
+    /// Neither side ever set rules, contacts or blocks, and the viewer was not told `unknown` last:
+    /// the view depends on the version alone.
     bool rules_untouched = false;
     std::uint64_t rules_revision = 0;  ///< Of the user's rules by which was judged.
     /// The store is away, and the user is none of this node's: nobody here can tell.
