@@ -58,16 +58,6 @@ std::map<std::string, double> scrape(std::uint16_t port) {
     return metrics;
 }
 
-double total_of(const std::map<std::string, double>& metrics, const std::string& name) {
-    double total = 0;
-    for (const auto& [key, value] : metrics) {
-        if (key == name || key.starts_with(name + "{")) {
-            total += value;
-        }
-    }
-    return total;
-}
-
 std::size_t open_files(pid_t process) {
     std::error_code gone;
     const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", process), gone);

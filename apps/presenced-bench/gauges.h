@@ -11,10 +11,6 @@ namespace presence::bench {
 /// @throws BenchFailure  It does not answer.
 [[nodiscard]] std::map<std::string, double> scrape(std::uint16_t port);
 
-/// The sum over all labels of a metric.
-[[nodiscard]] double total_of(const std::map<std::string, double>& metrics,
-                              const std::string& name);
-
 /// Descriptors that a process has open.
 [[nodiscard]] std::size_t open_files(pid_t process);
 

@@ -39,11 +39,16 @@ constexpr auto kFaultLasts = 3s;
 constexpr auto kCalm = 30s;
 
 /// What must be nothing when nobody is there.
-constexpr std::array<std::string_view, 8> kGauges{
-    "presenced_users",         "presenced_sessions",      "presenced_connections",
-    "presenced_watches",       "presenced_watched_users", "presenced_rooms",
-    "presenced_room_replicas", "presenced_queue_entries",
-};
+constexpr auto kGauges = std::to_array<std::string_view>({
+    "presenced_users",
+    "presenced_sessions",
+    "presenced_connections",
+    "presenced_watches",
+    "presenced_watched_users",
+    "presenced_rooms",
+    "presenced_room_replicas",
+    "presenced_queue_entries",
+});
 
 /// People on some nodes, who do all that people do.
 class Town {
@@ -174,13 +179,13 @@ private:
     }
 
     void settle_in(std::size_t node, std::size_t at) {
-        LoadClient& clients = *people_[node];
-        std::optional<std::size_t>& room = lives_[node][at].room;
-        if (!room) {
-            room = below(kRooms);
-        }
-        clients.send_text(at, fmt::format(R"({{"type":"join","room":"r{}"}})", *room));
-        watch(clients, at);
+        enter(node, at, lives_[node][at].room.value_or(below(kRooms)));
+        watch(*people_[node], at);
+    }
+
+    void enter(std::size_t node, std::size_t at, std::size_t room) {
+        lives_[node][at].room = room;
+        people_[node]->send_text(at, fmt::format(R"({{"type":"join","room":"r{}"}})", room));
     }
 
     void watch(LoadClient& clients, std::size_t at) {
@@ -256,8 +261,7 @@ private:
             case 0:
                 clients.send_text(*at, fmt::format(R"({{"type":"leave","room":"r{}"}})",
                                                    *lives_[node][*at].room));
-                lives_[node][*at].room.reset();
-                settle_in(node, *at);
+                enter(node, *at, below(kRooms));
                 break;
             case 1:
                 watch(clients, *at);

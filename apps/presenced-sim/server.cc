@@ -56,11 +56,7 @@ Server::Server(const Parts& parts)
     gateway.connect(network, {&gateway});
     connect_shards(shards, member, process);
     endpoint.set_gap_handler([this] {
-        PartitionSet all(MemorySessions::kPartitions);
-        for (std::uint32_t partition = 0; partition < MemorySessions::kPartitions; ++partition) {
-            all.insert(partition);
-        }
-        shard.after_gap(all);
+        shard.after_gap(PartitionSet::all(MemorySessions::kPartitions));
         gateway.look_for_revoked();
     });
 }

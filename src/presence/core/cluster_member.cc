@@ -340,13 +340,10 @@ void ClusterMember::lose_memory_of_others() {
 }
 
 void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
-    PartitionSet all(parts_.registry.partitions());
-    for (std::uint32_t partition = 0; partition < parts_.registry.partitions(); ++partition) {
-        all.insert(partition);
-    }
     for (Shard* const shard : parts_.shards.all) {
         shard->scheduler.post(
-            [shard, renamed, last_vouched, all, known = losses_told_,
+            [shard, renamed, last_vouched, partitions = parts_.registry.partitions(),
+             known = losses_told_,
              view = NodeView{health_, self_, lease_until_, others_, awaited_.empty(), loss_,
                              lost_all_, spares_watchers_, version_floor_}]() mutable {
                 const bool is_back = shard->nodes.is_cut_off() && !view.is_cut_off();
@@ -359,7 +356,7 @@ void ClusterMember::tell_threads(bool renamed, MonoTime last_vouched) {
                 }
                 if (is_back) {
                     // Nothing was heard of changed rules, nor is yet.
-                    shard->cache.invalidate(all);
+                    shard->cache.invalidate(PartitionSet::all(partitions));
                 }
                 if (renamed || is_back) {
                     shard->rooms.look_at_all_again();

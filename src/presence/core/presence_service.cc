@@ -97,12 +97,15 @@ rules::VersionFloors PresenceService::floors_after(const User& user,
         return {floor, floor};
     }
     const WallTime now = parts_.clock.wall_now();
-    if (user.guessed || is_apart()) {
+    if (user.guessed) {
         // Not more: what is told now may die with this node, and the others go on with what they
         // have.
-        const std::uint64_t step = user.guessed ? rules::kIncarnationStep : 0;
-        const std::uint64_t guess = std::max(floor, rules::version_floor(now) + step);
+        const std::uint64_t guess =
+            std::max(floor, rules::version_floor(now) + rules::kIncarnationStep);
         return {guess, guess};
+    }
+    if (is_apart()) {
+        return {floor, floor};
     }
     return {std::max(floor, rules::version_floor_of_moment(now)), floor};
 }

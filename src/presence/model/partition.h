@@ -41,7 +41,13 @@ struct Partition {
 /// Some of the partitions of a store.
 class PartitionSet {
 public:
+    /// None of `count` partitions.
     explicit PartitionSet(std::size_t count) : in_(count) {}
+    [[nodiscard]] static PartitionSet all(std::size_t count) {
+        PartitionSet set(count);
+        set.in_.assign(count, true);
+        return set;
+    }
     void insert(std::uint32_t index) { in_[index] = true; }
     [[nodiscard]] bool contains(std::uint32_t index) const { return in_[index]; }
     [[nodiscard]] bool holds(const UserId& user) const {
