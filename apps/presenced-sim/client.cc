@@ -157,6 +157,7 @@ void Client::freeze(Millis lasts) {
             send(R"("type":"bye")");
         } else if (stage_ == Stage::open) {
             beat();  // A page that becomes visible beats at once.
+            set_quiet(quiet_ && wants_quiet_);  // What it wanted to say while it slept.
         } else if (stage_ == Stage::greeting) {
             drop();
         }
@@ -241,6 +242,7 @@ void Client::look() {
 }
 
 void Client::set_quiet(bool quiet) {
+    wants_quiet_ = quiet;
     if (stage_ == Stage::open && !frozen_ && quiet != quiet_) {
         quiet_ = quiet;
         send(fmt::format(R"("type":"delivery","mode":"{}")", quiet ? "paused" : "live"));

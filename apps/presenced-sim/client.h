@@ -189,7 +189,8 @@ private:
     Stage stage_ = Stage::away;
     bool wants_ = false;
     bool frozen_ = false;
-    bool quiet_ = false;
+    bool quiet_ = false;  ///< Told the server so.
+    bool wants_quiet_ = false;
     bool clogged_ = false;
     Network* door_ = nullptr;
     std::uint64_t connection_ = 0;
