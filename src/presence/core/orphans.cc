@@ -69,6 +69,7 @@ void PresenceService::look_for_returns() {
 Detached PresenceService::rejoin(SlotId local_id, Session session) {
     const UserId id = users_.at(sessions_.at(local_id).user).id;
     Entered entered = co_await enter(id);
+    co_await read_declaration(id);
     if (sessions_.find(local_id) == nullptr) {
         co_return;
     }

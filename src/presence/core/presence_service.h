@@ -317,6 +317,9 @@ private:
     /// What the database says in time; of all `users` it is not known where it does not.
     [[nodiscard]] Task<std::vector<ProfileAnswer>> profiles_in_time(std::vector<UserId> users);
     [[nodiscard]] Task<Result<std::vector<ProfileAnswer>>> read_profiles(std::vector<UserId> users);
+    /// Reads, in time, what the user has declared, for prepare: this node may have taken it while
+    /// it was apart, and have forgotten it. False: the database did not answer.
+    Task<bool> read_declaration(UserId user);
     void take_record(SlotId user, UserRecordRef stored);
     [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);

@@ -300,11 +300,14 @@ Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
 }
 
 Detached PresenceService::settle_above(UserId id, ToldVersions told) {
-    const auto is_reached = [told](const Presence& presence) {
-        return presence.own_version >= told.own && presence.shown_version >= told.shown;
+    const auto is_reached = [&](const Presence& presence) {
+        const DeclaredState* const saved = parts_.profiles.declared_of(id);
+        return presence.own_version >= told.own && presence.shown_version >= told.shown &&
+               (saved == nullptr || saved->revision <= presence.declared.revision);
     };
     Entered entered = co_await enter(id);
     const SlotId slot = entered.slot();
+    co_await read_declaration(id);
     users_.at(slot).loaded = users_.at(slot).loaded && parts_.nodes.alone();
     Result<bool> ready = co_await ensure_record(slot);
     if (ready && !is_apart() && is_reached(users_.at(slot).record->presence)) {
@@ -363,6 +366,13 @@ Task<std::vector<ProfileAnswer>> PresenceService::profiles_in_time(std::vector<U
         database_rests_until_ = parts_.clock.now() + kDatabaseRest;
     }
     co_return unknown;
+}
+
+Task<bool> PresenceService::read_declaration(UserId user) {
+    std::vector<UserId> one{std::move(user)};
+    Task<std::vector<ProfileAnswer>> reading = profiles_in_time(std::move(one));
+    const std::vector<ProfileAnswer> answers = co_await reading;
+    co_return answers.front().known;
 }
 
 Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {

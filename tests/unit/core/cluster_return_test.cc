@@ -104,6 +104,23 @@ TEST(ClusterReturn, WhatANodeToldNobodyElseBeforeItWasRenamedIsToldTheOthersAfte
     EXPECT_EQ(cluster.connection(bob).told.back().status, busy);
 }
 
+TEST(ClusterReturn, WhoHidAtANodeThatForgotItAsItWasRenamedIsHiddenWhenTheyShowLife) {
+    Cluster cluster(2);
+    Node& away = cluster.node(0);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    const auto ann = cluster.connect(away, "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(5s);
+    cluster.declare(away, "ann", DeclaredStatus::invisible);
+    away.shard.service.renamed({});
+    cluster.set_store(true);
+    away.shard.service.heartbeat(ann->session, cluster.clock.now());
+    cluster.run(5s);
+    EXPECT_EQ(cluster.record("ann")->presence.own.status, invisible);
+    EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{offline});
+}
+
 TEST(ClusterReturn, WhoWasTakenForDeadByThoseWhoKnewOfALossForLongerIsSeenToComeBack) {
     Cluster cluster(3);
     Node& sleeper = cluster.node(0);
