@@ -254,11 +254,17 @@ void Client::set_quiet(bool quiet) {
 
 void Client::set_clogged(bool clogged) {
     if (!clogged) {
-        parts_.scheduler.after(Millis{100}, [this] { behind_since_.reset(); });
+        parts_.scheduler.after(Millis{100}, [this] {
+            if (!clogged_) {
+                behind_since_.reset();
+            }
+        });
     }
     if (door_ != nullptr) {
         clogged_ = clogged;
-        behind_since_ = parts_.clock.now();
+        if (clogged && !behind_since_) {
+            behind_since_ = parts_.clock.now();
+        }
         door_->set_clogged(connection_, clogged);
         hear_anew(parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0}));
     }
