@@ -60,8 +60,9 @@ std::optional<bool> World::is_in_room(std::uint32_t user, const std::string& roo
     for (std::size_t i = user; i < clients_.size(); i += story_.users) {
         const Client& client = *clients_[i];
         const auto held = client.rooms().find(room);
-        if (held != client.rooms().end() && client.is_awake() && is_served(client) &&
-            held->second.since + kRoomTold < now()) {
+        const std::optional<MonoTime> counts = truth_.counts_since(client.connection());
+        if (held != client.rooms().end() && client.is_awake() && is_served(client) && counts &&
+            std::max(held->second.since, *counts) + kRoomTold < now()) {
             return true;
         }
         out = out && !client.may_be_in(room) && held == client.rooms().end() &&

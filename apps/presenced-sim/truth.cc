@@ -352,6 +352,12 @@ Truth::Person Truth::person(MonoTime now, const std::string& user) {
     return person;
 }
 
+std::optional<MonoTime> Truth::counts_since(std::uint64_t connection) {
+    const Session* const session = session_of(connection);
+    const bool counts = session != nullptr && session->way.back().server != 0;
+    return counts ? std::optional(session->way.back().from) : std::nullopt;
+}
+
 Truth::Seen Truth::seen(MonoTime now, const std::string& user) const {
     const auto found = people_.find(user);
     if (found == people_.end()) {

@@ -85,6 +85,9 @@ public:
     };
     /// How things stand at `now`, which never goes back.
     [[nodiscard]] Person person(MonoTime now, const std::string& user);
+    /// Since when the session on a connection counts at its server; empty: there is none, or others
+    /// may have ended it, and it has shown no life since (RULINGS 32).
+    [[nodiscard]] std::optional<MonoTime> counts_since(std::uint64_t connection);
     /// How often all that knew of the user's newest versions, the store and the servers, was gone
     /// at once: then the database is all there is.
     [[nodiscard]] int forgotten(const std::string& user) { return person_of(user).forgotten; }
