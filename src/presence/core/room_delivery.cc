@@ -83,6 +83,7 @@ void RoomDesk::send_whole(RoomReplica& replica, RoomViewer& viewer,
         news.count = slots.size();
     } else {
         replica.tell_list(viewer, {});
+        viewer.told_counted = replica.counted();
         news.count = counted.value_or(replica.counted());
     }
     ++parts_.counters.rooms_told;
@@ -161,37 +162,34 @@ bool RoomDesk::deliver_delta(RoomReplica& replica, std::uint32_t connection,
 }
 
 bool RoomDesk::deliver_counts(RoomReplica& replica) {
-    if (replica.counted() == replica.told_counted) {
-        return true;
-    }
     const MonoTime now = parts_.clock.now();
-    if (now < replica.quiet_until) {
-        return false;
-    }
-    replica.quiet_until = now + RoomKeeper::kCountWindow;
-    replica.told_counted = replica.counted();
     RoomNews news = frame_of(replica);
-    news.count = replica.told_counted;
-    RoomFrames frames;
+    news.count = replica.counted();
+    bool done = true;
     std::vector<std::uint32_t> connections;
     for (RoomViewer& viewer : replica.viewers()) {
-        if (viewer.behind || viewer.wants_room) {
+        if (viewer.behind || viewer.wants_room || viewer.told_counted == news.count) {
             continue;
         }
-        if (sink_->can_take(viewer.connection)) {
+        if (now < viewer.quiet_until) {
+            done = false;
+        } else if (sink_->can_take(viewer.connection)) {
+            viewer.quiet_until = now + RoomKeeper::kCountWindow;
+            viewer.told_counted = news.count;
             connections.push_back(viewer.connection);
         } else {
             ++parts_.counters.rooms_behind;
             replica.fall_behind(viewer);
         }
     }
+    RoomFrames frames;
     for (const std::uint32_t connection : connections) {
         if (replica.find_viewer(connection) != nullptr) {
             ++parts_.counters.room_counts;
             sink_->deliver_room(connection, news, frames);
         }
     }
-    return true;
+    return done;
 }
 
 void RoomDesk::deliver_round(const Replica& replica) {

@@ -73,9 +73,6 @@ Task<Result<bool>> RoomDesk::look_around(const Replica& replica, Arrival& arriva
     }
     arrival.counted = heard->counted;
     load(*replica, *heard);
-    if (replica->viewers().empty()) {
-        replica->told_counted = replica->counted();  // Nobody has been told another number.
-    }
     Task<Result<bool>> again = look_anew(replica, arrival);
     looked = co_await again;
     co_return looked;

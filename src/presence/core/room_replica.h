@@ -29,6 +29,7 @@ struct RoomViewer {
     BitRow told;                          ///< By slot: stands in the list that the viewer holds.
     std::size_t count = 0;                ///< Of `told`.
     std::uint64_t told_change = 0;        ///< Changes up to that one have been told.
+    std::size_t told_counted = 0;         ///< RoomReplica::counted when it was told a count last.
     MonoTime quiet_until;                 ///< Until then what happens is merged.
     std::uint64_t turned_at = 0;          ///< Of its user's rules, as RoomSubject::turned_at.
     std::vector<std::uint32_t> turned;    ///< Slots of which the verdict has changed.
@@ -149,8 +150,6 @@ public:
     /// Lets go of members who are gone and of changes that all have been told.
     void tidy();
 
-    std::size_t told_counted = 0;  ///< The count that viewers of a large room hold.
-    MonoTime quiet_until;          ///< Of counts.
     bool armed = false;            ///< A round of deliveries is filed.
     bool loaded = false;           ///< It began with what the keeper knew.
     bool closed = false;           ///< Nobody hears the room any more.

@@ -82,9 +82,6 @@ void RoomDesk::load(RoomReplica& replica, const RoomPicture& picture) {
     for (const RoomStatementRef& part : picture.parts) {
         handle(shared, replica.apply(*part, was_loaded && !part->full));
     }
-    if (!was_loaded) {
-        replica.told_counted = replica.counted();  // Who waits for it is answered with no less.
-    }
     for (const RoomStatementRef& statement : std::exchange(replica.early, {})) {
         handle(shared, replica.apply(*statement));
     }

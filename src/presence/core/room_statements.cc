@@ -93,7 +93,7 @@ void RoomKeeper::publish(const RoomId& room) {
         arm(*kept);
         return;
     }
-    if (!kept->large || kept->owes_full || count_is_due(*kept)) {
+    if (!kept->large || count_is_due(*kept)) {
         kept->told_counted = kept->counted;
         kept->counted_at = parts_.clock.now();
     }
