@@ -54,6 +54,9 @@ public:
     virtual void on_looked(const Client& client, const std::map<std::string, Held>& seen) = 0;
     /// It was told of a room, and now holds this.
     virtual void on_room(const Client& client, const std::string& room, const HeldRoom& held) = 0;
+    /// One is named in what the client is told of a room, but for those who have left.
+    virtual void on_member(const Client& client, const std::string& room,
+                           const std::string& user) = 0;
     virtual void on_signal(const Client& client, const std::string& from) = 0;
     /// It was told something that does not fit what it was told before.
     virtual void on_nonsense(const Client& client, const std::string& what) = 0;

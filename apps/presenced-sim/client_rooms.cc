@@ -127,7 +127,9 @@ void Client::take_room_update(const simdjson::dom::element& message) {
     add_members(name, held, users, message["joined"].get(users) == simdjson::SUCCESS);
     if (message["changed"].get(users) == simdjson::SUCCESS) {
         for (const auto member : users) {
-            if (!held.members.contains(text_of(member, "userId"))) {
+            const std::string user = text_of(member, "userId");
+            parts_.watcher.on_member(*this, name, user);
+            if (!held.members.contains(user)) {
                 parts_.watcher.on_nonsense(*this, "a change of one who is not in room " + name);
             }
         }
@@ -150,7 +152,9 @@ void Client::add_members(const std::string& name, HeldRoom& held,
         return;
     }
     for (const auto member : members) {
-        if (!held.members.insert(text_of(member, "userId")).second) {
+        const std::string user = text_of(member, "userId");
+        parts_.watcher.on_member(*this, name, user);
+        if (!held.members.insert(user).second) {
             parts_.watcher.on_nonsense(*this, "one and the same user joined twice in room " + name);
         }
     }

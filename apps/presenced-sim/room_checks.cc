@@ -45,11 +45,12 @@ void World::on_room(const Client& client, const std::string& room, const HeldRoo
         fail(fmt::format("{} holds {} members of {}, and was told of {} (rule 28)", client.user(),
                          held.members.size(), room, held.count));
     }
-    for (const std::string& member : held.members) {
-        if (!may_be_told(client, member)) {
-            fail(fmt::format("{} was told that {} is in {}, and may not see it (rules 26, 28)",
-                             client.user(), member, room));
-        }
+}
+
+void World::on_member(const Client& client, const std::string& room, const std::string& user) {
+    if (!may_be_told(client, user)) {
+        fail(fmt::format("{} was told that {} is in {}, and may not see it (rules 26, 28)",
+                         client.user(), user, room));
     }
 }
 
