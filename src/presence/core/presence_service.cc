@@ -123,6 +123,9 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
         co_return Error{ErrorCode::internal, "the record of the user cannot be read", 0, 0};
     }
     if (!record) {
+        if (const SlotId slot = users_.find(user); slot && is_lost(users_.at(slot))) {
+            parts_.profiles.invalidate(user);
+        }
         ProfileAnswer answer = co_await parts_.profiles.get(user);
         if (!answer.known) {
             co_return database_away();

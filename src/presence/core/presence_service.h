@@ -323,6 +323,7 @@ private:
     void take_record(SlotId user, UserRecordRef stored);
     [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);
+    [[nodiscard]] bool is_lost(const User& user);
     /// Whether nobody of `sessions` counts, and nodes that have not been heard may know of one who
     /// does (RULINGS 29): nothing may be told, and nothing stated, that says more.
     [[nodiscard]] bool is_guess(const User& user, const std::vector<Session>& sessions) const;

@@ -176,6 +176,12 @@ bool PresenceService::is_guess(const User& user, const std::vector<Session>& ses
            std::ranges::none_of(sessions, &Session::counts);
 }
 
+/// Of one of whom the store has nothing: the newest that was declared may have been lost with the
+/// record, and stand in the database alone.
+bool PresenceService::is_lost(const User& user) {
+    return user.record && (user.ahead || vouches_for_any(user));
+}
+
 bool PresenceService::was_lost(const User& user, const UserRecord& before,
                                const UserRecord& stored) {
     if (!user.ahead && !vouches_for_any(user)) {
@@ -398,6 +404,9 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         } else if (record && !users_.at(users[i]).ahead) {
             take_record(users[i], std::move(record));
         } else {
+            if (!record && is_lost(users_.at(users[i]))) {
+                parts_.profiles.invalidate(ids[i]);
+            }
             without.push_back(i);
             asked.push_back(std::move(ids[i]));
         }
@@ -413,7 +422,7 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
             take_record(users[without[k]], std::move(record));
         } else if (profiles[k].known) {
             take_record(users[without[k]], record_from(profiles[k].profile));
-        } else if (user.record && (user.ahead || vouches_for_any(user))) {
+        } else if (is_lost(user)) {
             // What stands here is all there is, and the others wait for it.
             take_record(users[without[k]], record_from(nullptr));
         }

@@ -3,6 +3,8 @@
 
 #include "unit/core/cluster.h"
 
+#include <gmock/gmock.h>
+
 #include <optional>
 
 namespace presence::testing {
@@ -31,6 +33,25 @@ TEST(ClusterLostRecord, AChangeThatMeetsALostRecordSettlesAboveIt) {
     EXPECT_EQ(statuses(cluster.connection(bob).told, "ann"), (std::vector{Status::busy}));
     EXPECT_GT(cluster.record("ann")->presence.shown_version, told);
     EXPECT_EQ(cluster.node(0).shard.counters.orphaned, 0U);
+}
+
+TEST(ClusterLostRecord, WhoHidElsewhereIsNotShownByANodeThatReadWhatWasDeclaredBefore) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    cluster.connect(cluster.node(0), "ann");
+    cluster.connect(cluster.node(1), "ann");
+    cluster.declare(cluster.node(1), "ann", DeclaredStatus::busy);
+    cluster.connect(cluster.node(1), "ann");  // Reads it.
+    cluster.watch(bob, {"ann"});
+    cluster.run(5s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::invisible);
+    ASSERT_EQ(statuses(cluster.connection(bob).told, "ann"), std::vector{offline});
+    cluster.sessions.erase(UserId("ann"));
+    std::vector<UserId> ann{UserId("ann")};
+    ASSERT_TRUE(cluster.wait(cluster.node(1).shard.service.assert_again(std::move(ann))));
+    cluster.run(5s);
+    EXPECT_EQ(cluster.record("ann")->presence.own.status, invisible);
+    EXPECT_THAT(statuses(cluster.connection(bob).told, "ann"), ::testing::Each(offline));
 }
 
 TEST(ClusterLostRecord, ASecondDeviceThatMeetsALostRecordDoesNotEndTheFirst) {
