@@ -38,6 +38,17 @@ Version above(Version told) {
     return told == Version{} ? told : Version{told.value + 1};
 }
 
+/// A guess knows nothing of what was told before, nor of the store's new life in which it is stated
+/// (docs/adr/0009). True: it lay lower.
+bool raise_to(std::uint64_t floor, Presence& guess) {
+    const bool own = guess.own_version < Version{floor};
+    const bool shown =
+        guess.shown.status != Status::offline && guess.shown_version < Version{floor};
+    guess.own_version = own ? Version{floor} : guess.own_version;
+    guess.shown_version = shown ? Version{floor} : guess.shown_version;
+    return own || shown;
+}
+
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 /// @param mine_is_newer  The face of `mine` is the one that goes on.
@@ -220,7 +231,8 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
             guessed || before->presence.own_version > stored->presence.own_version;
         Ref<UserRecord> merged =
             merge_records(*before, *stored, mine_is_newer, parts_.nodes.self, is_here);
-        const bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
+        bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
+        raised |= guessed && stored->commit == 0 && raise_to(floor_now(), merged->presence);
         user.untold = user.untold || raised;
         user.record = std::move(merged);
     } else {

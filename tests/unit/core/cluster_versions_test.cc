@@ -78,6 +78,22 @@ TEST_F(ClusterVersions, GoOnFromTheSameFloorOnAllNodes) {
     EXPECT_EQ(cluster.record("zoe")->presence.shown_version, begun);
 }
 
+TEST_F(ClusterVersions, OfAGuessGoOnFromTheBeginningOfTheStoresNewLife) {
+    come_and_change(cluster.node(0));
+    cluster.nodes.fail_over();
+    cluster.run(10s);  // So all that a guess begins with has been told.
+    const Presence told = cluster.record("ann")->presence;
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.kill(cluster.node(0));
+    cluster.nodes.lose_all();
+    cluster.connect(cluster.node(1), "ann");
+    cluster.run(3s);
+    cluster.set_store(true);
+    cluster.run(15s);
+    expect_above(told);
+}
+
 TEST_F(ClusterVersions, OfAUsersOwnGoOnWhereTheStoreNeverHadThem) {
     cluster.run(1s);
     cluster.set_store(false);
