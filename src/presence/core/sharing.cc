@@ -49,6 +49,24 @@ bool raise_to(std::uint64_t floor, Presence& guess) {
     return own || shown;
 }
 
+/// What was declared while the store was away stood in the database before it does in the record,
+/// and looks showed it meanwhile, under the version that follows the `stored` one, as having begun
+/// when they were made. True: `merged` had that version, and another content.
+bool raise_above_looks(Presence& merged, const Presence& stored) {
+    if (merged.declared.revision <= stored.declared.revision) {
+        return false;
+    }
+    const auto rise = [&](Version Presence::*version) {
+        const Version shown_by_looks = rules::next_version(stored.*version, 0);
+        const bool same = merged.*version == shown_by_looks;
+        merged.*version = same ? rules::next_version(shown_by_looks, 0) : merged.*version;
+        return same;
+    };
+    const bool own = rise(&Presence::own_version);
+    const bool shown = rise(&Presence::shown_version);
+    return own || shown;
+}
+
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 /// @param mine_is_newer  The face of `mine` is the one that goes on.
@@ -233,6 +251,7 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
             merge_records(*before, *stored, mine_is_newer, parts_.nodes.self, is_here);
         bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
         raised |= guessed && stored->commit == 0 && raise_to(floor_now(), merged->presence);
+        raised |= stored->commit > 0 && raise_above_looks(merged->presence, stored->presence);
         user.untold = user.untold || raised;
         user.record = std::move(merged);
     } else {

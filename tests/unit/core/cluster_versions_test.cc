@@ -94,6 +94,27 @@ TEST_F(ClusterVersions, OfAGuessGoOnFromTheBeginningOfTheStoresNewLife) {
     expect_above(told);
 }
 
+TEST_F(ClusterVersions, OfWhatWasDeclaredInAnOutageAreNotThoseOfLooks) {
+    ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.run(61s);
+    cluster.pause(cluster.node(0));
+    cluster.set_store(true);
+    cluster.run(3s);
+    const Told seen = cluster.look(cluster.node(1), "bob", "ann");
+    ASSERT_EQ(seen.status, Status::busy);  // By what the database has.
+    cluster.go_on(cluster.node(0));
+    cluster.run(10s);
+    const Presence stands = cluster.record("ann")->presence;
+    ASSERT_EQ(stands.shown.status, Status::busy);
+    EXPECT_GT(stands.shown_version, seen.version);
+    EXPECT_EQ(cluster.connection(bob).told.back().version, stands.shown_version);
+}
+
 TEST_F(ClusterVersions, OfAUsersOwnGoOnWhereTheStoreNeverHadThem) {
     cluster.run(1s);
     cluster.set_store(false);
