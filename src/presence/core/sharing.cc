@@ -291,6 +291,48 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
     co_return all;
 }
 
+Task<Result<bool>> PresenceService::assert_ends(std::vector<LastSeenRow> ends) {
+    for (std::size_t i = 0; i < ends.size(); i += kBatch) {
+        std::vector<LastSeenRow> batch = slice(ends, i, kBatch);
+        std::vector<UserId> users;
+        for (const LastSeenRow& end : batch) {
+            users.push_back(end.user);
+        }
+        std::vector<UserId> asked = users;
+        Result<std::vector<UserRecordRef>> stored = co_await parts_.sessions.load(std::move(asked));
+        if (!stored) {
+            ++parts_.counters.store_failures;
+            co_return stored.error();
+        }
+        Task<std::vector<ProfileAnswer>> reading = profiles_in_time(std::move(users));
+        const std::vector<ProfileAnswer> profiles = co_await reading;
+        std::vector<Commit> commits;
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            const LastSeenRow& end = batch[k];
+            const SlotId slot = users_.find(end.user);
+            if ((*stored)[k] || (slot && !users_.at(slot).sessions.empty())) {
+                continue;  // Has come back, and is stated as one who is there.
+            }
+            auto record = make_ref<UserRecord>(*record_from(profiles[k].profile));
+            Presence& presence = record->presence;
+            raise(presence.own_version, end.own_version);
+            raise(presence.shown_version, end.shown_version);
+            presence.last_seen = std::max(presence.last_seen, MaybeTime(end.last_seen));
+            record->commit = next_commit(0, parts_.clock.wall_now());
+            record->rules_revision = parts_.profiles.revision_of(end.user);
+            // Nobody is told: it was, and others may not have stated yet that the user is back.
+            commits.push_back({end.user, 0, std::move(record), kKeepRecord, nullptr, end});
+        }
+        Result<std::vector<CommitOutcome>> done =
+            co_await parts_.sessions.commit_many(std::move(commits));
+        if (!done || std::ranges::count(*done, CommitOutcome::unknown) > 0) {
+            ++parts_.counters.store_failures;
+            co_return store_away();
+        }
+    }
+    co_return true;
+}
+
 Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {
     const auto is_ours = [self = parts_.nodes.self](const Session& session) {
         return session.node == self;
