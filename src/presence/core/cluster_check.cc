@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
+#include <memory>
 
 namespace presence {
 
@@ -89,6 +91,9 @@ Detached ClusterMember::assert_all(std::string incarnation) {
         return service.assert_again(std::move(share));
     };
     bool done = co_await at_homes(std::move(users), flow);
+    if (done && !ends && losses_healed_ < losses) {
+        done = co_await assert_ends();
+    }
     if (done && ends && losses > 0) {
         std::vector<std::vector<UserId>> shares(parts_.registry.partitions());
         for (HeldUser& one : held) {
@@ -119,6 +124,37 @@ Detached ClusterMember::assert_all(std::string incarnation) {
     }
     schedule(Millis{0});  // The others wait to read that it is done.
     log::info("asserted", "{} users were stated to the store again", count);
+}
+
+Task<bool> ClusterMember::assert_ends() {
+    auto owed = std::make_shared<std::map<UserId, LastSeenRow>>();
+    for (Shard* const shard : parts_.shards.all) {
+        auto make = [shard, spooled = shard == parts_.shards.all.front()] {
+            return shard->last_seen.owed(spooled);
+        };
+        using Rows = std::vector<LastSeenRow>;
+        Task<Rows> there = run_there<Rows>(parts_.scheduler, shard->scheduler, std::move(make));
+        Rows here = co_await there;
+        for (LastSeenRow& row : here) {
+            const auto [place, first] = owed->try_emplace(row.user, row);
+            if (!first && place->second.own_version < row.own_version) {
+                place->second = std::move(row);
+            }
+        }
+    }
+    std::vector<UserId> users;
+    for (const auto& [user, row] : *owed) {
+        users.push_back(user);
+    }
+    const auto flow = [owed](PresenceService& service, std::vector<UserId> share) {
+        std::vector<LastSeenRow> ends;
+        for (const UserId& user : share) {
+            ends.push_back(owed->at(user));
+        }
+        return service.assert_ends(std::move(ends));
+    };
+    const bool done = co_await at_homes(std::move(users), flow);
+    co_return done;
 }
 
 Task<bool> ClusterMember::end_unheld(std::uint32_t partition, std::vector<UserId> held) {

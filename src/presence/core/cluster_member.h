@@ -138,6 +138,8 @@ private:
     [[nodiscard]] Partitions all_partitions() const { return {0, parts_.registry.partitions()}; }
     /// Users held by this node in these, and all who are unsure.
     [[nodiscard]] Task<std::vector<HeldUser>> users_in(Partitions partitions);
+    /// States the ends that the database has not got to a store that lost them.
+    [[nodiscard]] Task<bool> assert_ends();
     /// Ends what the store has of this node in the partition beside the sessions of `held`.
     /// False: the store does not answer.
     [[nodiscard]] Task<bool> end_unheld(std::uint32_t partition, std::vector<UserId> held);

@@ -58,15 +58,16 @@ Detached LastSeenWriter::flush_later() {
 }
 
 Task<bool> LastSeenWriter::flush() {
-    std::vector<Queued> taken;
+    if (queue_.empty()) {
+        co_return true;
+    }
+    const auto place = writing_.emplace(writing_.end());
+    std::vector<Queued>& taken = *place;
     taken.reserve(queue_.size());
     for (auto& [user, queued] : queue_) {
         taken.push_back(std::move(queued));
     }
     queue_.clear();
-    if (taken.empty()) {
-        co_return true;
-    }
     std::vector<LastSeenRow> rows;
     rows.reserve(taken.size());
     for (const Queued& one : taken) {
@@ -82,7 +83,31 @@ Task<bool> LastSeenWriter::flush() {
             note(std::move(one.row), std::move(one.ended));
         }
     }
+    writing_.erase(place);
     co_return saved;
+}
+
+Task<std::vector<LastSeenRow>> LastSeenWriter::owed(bool spooled) const {
+    std::vector<LastSeenRow> rows;
+    if (spooled && spool_ != nullptr && spool_->waiting() > 0) {
+        // All at once: it has no more of them than it has room.
+        Result<std::vector<LastSeenRow>> waiting = co_await spool_->oldest(spool_->waiting());
+        if (waiting) {
+            rows = std::move(*waiting);
+        } else {
+            log::error("spool_not_read", "{}", waiting.error().message);
+        }
+    }
+    // Only now, as what was on its way into the spool may be back in the queue.
+    for (const std::vector<Queued>& written : writing_) {
+        for (const Queued& one : written) {
+            rows.push_back(one.row);
+        }
+    }
+    for (const auto& [user, queued] : queue_) {
+        rows.push_back(queued.row);
+    }
+    co_return rows;
 }
 
 Task<bool> LastSeenWriter::save(std::vector<LastSeenRow> rows) {

@@ -11,6 +11,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <list>
 #include <vector>
 
 namespace presence {
@@ -41,6 +42,10 @@ public:
     /// Writes what is queued now. False: neither database nor spool took it, and it stays queued.
     [[nodiscard]] Task<bool> flush();
 
+    /// What the database is not known to have of this thread, and where `spooled` of the whole node
+    /// what waits in the spool. The newest of a user is the greatest; there may be older ones.
+    [[nodiscard]] Task<std::vector<LastSeenRow>> owed(bool spooled) const;
+
     [[nodiscard]] std::size_t queued() const noexcept { return queue_.size() + in_flight_; }
 
 private:
@@ -63,6 +68,7 @@ private:
     LastSeenSpool* spool_;
     OwedEnds* owed_;
     boost::unordered_flat_map<UserId, Queued, IdHash, IdEqual> queue_;
+    std::list<std::vector<Queued>> writing_;
     std::size_t in_flight_ = 0;
     bool armed_ = false;
     bool failing_ = false;  ///< For one log line each way.

@@ -129,6 +129,9 @@ public:
     /// States to the store again what this thread holds of `users` and the store lacks (DESIGN
     /// rules 30, 31): where it lost something, once under versions above all that was told.
     [[nodiscard]] Task<Result<bool>> assert_again(std::vector<UserId> users);
+    /// The same of presences that have ended: to a store that lost all, and that has nothing of the
+    /// user again, for the time in which the database has not got the end either.
+    [[nodiscard]] Task<Result<bool>> assert_ends(std::vector<LastSeenRow> ends);
     /// Ends the sessions of `users` that are this node's by the store and that it does not have: a
     /// fail-over lost their ends (RULINGS 22). Who has others here is assert_again's.
     [[nodiscard]] Task<Result<bool>> end_unheld(std::vector<UserId> users);

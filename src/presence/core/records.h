@@ -10,6 +10,10 @@
 
 namespace presence {
 
+/// How long the store keeps a record without sessions: over two hours, after which the floor of
+/// versions lies above all that was ever told of it (RULINGS 3).
+inline constexpr Millis kKeepRecord{7'500'000};
+
 /// The record of a user of whom the session store knows nothing: where the database left them.
 [[nodiscard]] inline UserRecordRef record_from(const ProfileRef& profile) {
     auto record = make_ref<UserRecord>();

@@ -15,9 +15,6 @@ namespace presence {
 
 namespace {
 
-/// How long the store keeps a record without sessions: over two hours, after which the floor of
-/// versions lies above all that was ever told of it (RULINGS 3).
-constexpr Millis kKeepRecord{7'500'000};
 /// Losing a race that often in a row is no race any more.
 constexpr int kSettleAttempts = 16;
 /// After losing one, up to that long, twice as long each time, so that two nodes that want the same

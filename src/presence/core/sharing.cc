@@ -38,6 +38,35 @@ Version above(Version told) {
     return told == Version{} ? told : Version{told.value + 1};
 }
 
+/// A guess knows nothing of what was told before, nor of the store's new life in which it is stated
+/// (docs/adr/0009). True: it lay lower.
+bool raise_to(std::uint64_t floor, Presence& guess) {
+    const bool own = guess.own_version < Version{floor};
+    const bool shown =
+        guess.shown.status != Status::offline && guess.shown_version < Version{floor};
+    guess.own_version = own ? Version{floor} : guess.own_version;
+    guess.shown_version = shown ? Version{floor} : guess.shown_version;
+    return own || shown;
+}
+
+/// What was declared while the store was away stood in the database before it does in the record,
+/// and looks showed it meanwhile, under the version that follows the `stored` one, as having begun
+/// when they were made. True: `merged` had that version, and another content.
+bool raise_above_looks(Presence& merged, const Presence& stored) {
+    if (merged.declared.revision <= stored.declared.revision) {
+        return false;
+    }
+    const auto rise = [&](Version Presence::*version) {
+        const Version shown_by_looks = rules::next_version(stored.*version, 0);
+        const bool same = merged.*version == shown_by_looks;
+        merged.*version = same ? rules::next_version(shown_by_looks, 0) : merged.*version;
+        return same;
+    };
+    const bool own = rise(&Presence::own_version);
+    const bool shown = rise(&Presence::shown_version);
+    return own || shown;
+}
+
 /// What stands, of what this node holds (`mine`) and what the store has: the sessions that each
 /// vouches for, the newer of what was declared and told, and no version lower than either.
 /// @param mine_is_newer  The face of `mine` is the one that goes on.
@@ -226,7 +255,9 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
             guessed || before->presence.own_version > stored->presence.own_version;
         Ref<UserRecord> merged =
             merge_records(*before, *stored, mine_is_newer, parts_.nodes.self, is_here);
-        const bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
+        bool raised = raise_where_apart(merged->presence, before->presence, stored->presence);
+        raised |= guessed && stored->commit == 0 && raise_to(floor_now(), merged->presence);
+        raised |= stored->commit > 0 && raise_above_looks(merged->presence, stored->presence);
         user.untold = user.untold || raised;
         user.record = std::move(merged);
     } else {
@@ -264,6 +295,48 @@ Task<Result<bool>> PresenceService::assert_again(std::vector<UserId> users) {
         co_return store_away();
     }
     co_return all;
+}
+
+Task<Result<bool>> PresenceService::assert_ends(std::vector<LastSeenRow> ends) {
+    for (std::size_t i = 0; i < ends.size(); i += kBatch) {
+        std::vector<LastSeenRow> batch = slice(ends, i, kBatch);
+        std::vector<UserId> users;
+        for (const LastSeenRow& end : batch) {
+            users.push_back(end.user);
+        }
+        std::vector<UserId> asked = users;
+        Result<std::vector<UserRecordRef>> stored = co_await parts_.sessions.load(std::move(asked));
+        if (!stored) {
+            ++parts_.counters.store_failures;
+            co_return stored.error();
+        }
+        Task<std::vector<ProfileAnswer>> reading = profiles_in_time(std::move(users));
+        const std::vector<ProfileAnswer> profiles = co_await reading;
+        std::vector<Commit> commits;
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            const LastSeenRow& end = batch[k];
+            const SlotId slot = users_.find(end.user);
+            if ((*stored)[k] || (slot && !users_.at(slot).sessions.empty())) {
+                continue;  // Has come back, and is stated as one who is there.
+            }
+            auto record = make_ref<UserRecord>(*record_from(profiles[k].profile));
+            Presence& presence = record->presence;
+            raise(presence.own_version, end.own_version);
+            raise(presence.shown_version, end.shown_version);
+            presence.last_seen = std::max(presence.last_seen, MaybeTime(end.last_seen));
+            record->commit = next_commit(0, parts_.clock.wall_now());
+            record->rules_revision = parts_.profiles.revision_of(end.user);
+            // Nobody is told: it was, and others may not have stated yet that the user is back.
+            commits.push_back({end.user, 0, std::move(record), kKeepRecord, nullptr, end});
+        }
+        Result<std::vector<CommitOutcome>> done =
+            co_await parts_.sessions.commit_many(std::move(commits));
+        if (!done || std::ranges::count(*done, CommitOutcome::unknown) > 0) {
+            ++parts_.counters.store_failures;
+            co_return store_away();
+        }
+    }
+    co_return true;
 }
 
 Task<Result<bool>> PresenceService::end_unheld(std::vector<UserId> users) {

@@ -2,6 +2,8 @@
 
 #include "unit/core/cluster.h"
 
+#include <algorithm>
+
 namespace presence::testing {
 
 namespace {
@@ -76,6 +78,86 @@ TEST_F(ClusterVersions, GoOnFromTheSameFloorOnAllNodes) {
     const Version begun = cluster.record("bob")->presence.shown_version;
     EXPECT_EQ(cluster.record("carl")->presence.shown_version, begun);
     EXPECT_EQ(cluster.record("zoe")->presence.shown_version, begun);
+}
+
+TEST_F(ClusterVersions, OfAGuessGoOnFromTheBeginningOfTheStoresNewLife) {
+    come_and_change(cluster.node(0));
+    cluster.nodes.fail_over();
+    cluster.run(10s);  // So all that a guess begins with has been told.
+    const Presence told = cluster.record("ann")->presence;
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.kill(cluster.node(0));
+    cluster.nodes.lose_all();
+    cluster.connect(cluster.node(1), "ann");
+    cluster.run(3s);
+    cluster.set_store(true);
+    cluster.run(15s);
+    expect_above(told);
+}
+
+TEST_F(ClusterVersions, OfWhatWasDeclaredInAnOutageAreNotThoseOfLooks) {
+    ann = cluster.connect(cluster.node(0), "ann");
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    cluster.set_store(false);
+    cluster.run(3s);
+    cluster.declare(cluster.node(0), "ann", DeclaredStatus::busy);
+    cluster.run(61s);
+    cluster.pause(cluster.node(0));
+    cluster.set_store(true);
+    cluster.run(3s);
+    const Told seen = cluster.look(cluster.node(1), "bob", "ann");
+    ASSERT_EQ(seen.status, Status::busy);  // By what the database has.
+    cluster.go_on(cluster.node(0));
+    cluster.run(10s);
+    const Presence stands = cluster.record("ann")->presence;
+    ASSERT_EQ(stands.shown.status, Status::busy);
+    EXPECT_GT(stands.shown_version, seen.version);
+    EXPECT_EQ(cluster.connection(bob).told.back().version, stands.shown_version);
+}
+
+TEST_F(ClusterVersions, OfAnEndThatTheDatabaseHasNotGotAreStatedToAStoreThatLostAll) {
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.watch(bob, {"ann"});
+    come_and_change(cluster.node(0));
+    cluster.profiles.faults().set_unavailable(true);
+    cluster.bye(ann);
+    cluster.run(3s);
+    const Presence told = cluster.record("ann")->presence;
+    ASSERT_EQ(told.shown.status, Status::offline);
+    cluster.nodes.lose_all();
+    cluster.run(20s);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    const Presence stands = cluster.record("ann")->presence;
+    EXPECT_EQ(stands.own_version, told.own_version);
+    EXPECT_EQ(stands.shown_version, told.shown_version);
+    EXPECT_EQ(stands.last_seen, told.last_seen);
+    // And it is owed again: who settles this node's death writes it.
+    cluster.kill(cluster.node(0));
+    cluster.run(20s);
+    cluster.profiles.faults().set_unavailable(false);
+    cluster.run(5s);
+    EXPECT_EQ(cluster.stored_last_seen("ann"), told.last_seen);
+}
+
+TEST_F(ClusterVersions, OfAnEndAreNotStatedOfOneWhoIsBackElsewhere) {
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    cluster.watch(bob, {"ann"});
+    const auto carl = cluster.connect(cluster.node(1), "carl");
+    cluster.watch(carl, {"ann"});  // So that node 1 knows her rules.
+    come_and_change(cluster.node(0));
+    cluster.profiles.faults().set_unavailable(true);
+    cluster.bye(ann);
+    cluster.run(3s);
+    const auto again = cluster.connect(cluster.node(1), "ann");
+    cluster.run(1s);
+    cluster.connection(bob).told.clear();
+    cluster.nodes.lose_all();
+    cluster.run(20s);
+    const std::vector<Status> seen = statuses(cluster.connection(bob).told, "ann");
+    EXPECT_EQ(std::ranges::count(seen, Status::offline), 0);
+    EXPECT_EQ(cluster.record("ann")->sessions.size(), 1U);
 }
 
 TEST_F(ClusterVersions, OfAUsersOwnGoOnWhereTheStoreNeverHadThem) {
