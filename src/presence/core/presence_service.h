@@ -112,7 +112,7 @@ public:
     /// is told later is lower.
     [[nodiscard]] Task<Result<bool>> erase(UserId user);
 
-    // --- Other nodes, in sharing.cc, elsewhere.cc and orphans.cc ------------------------------
+    // --- Other nodes, in sharing.cc, restating.cc, elsewhere.cc and orphans.cc ----------------
 
     /// Another node took a session of this one over, or ended it: its connection goes.
     void session_taken(const SessionTaken& taken);

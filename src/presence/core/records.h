@@ -27,6 +27,10 @@ inline constexpr Millis kKeepRecord{7'500'000};
     return record;
 }
 
+inline void raise(Version& version, Version other) {
+    version = std::max(version, other);
+}
+
 /// Whether a viewer would see no difference: of who is away or the like it is shown since when, to
 /// the minute.
 [[nodiscard]] inline bool look_alike(const Face& a, const Face& b) {
