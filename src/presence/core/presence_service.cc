@@ -123,11 +123,11 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
         co_return Error{ErrorCode::internal, "the record of the user cannot be read", 0, 0};
     }
     if (!record) {
+        // Null where the database does not answer either.
         ProfileAnswer answer = co_await parts_.profiles.get(user);
-        if (!answer.known) {
-            co_return database_away();
+        if (answer.known) {
+            record = record_from(answer.profile);
         }
-        record = record_from(answer.profile);
     }
     co_return record;
 }
@@ -155,8 +155,8 @@ bool PresenceService::holds(const UserId& id, const SessionId& session) {
 
 Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) {
     Result<UserRecordRef> record = co_await record_of(id);
-    if (!record) {
-        co_return record.error();
+    if (!record || !*record) {
+        co_return record ? database_away() : record.error();
     }
     std::vector<SessionFacts> facts;
     const SlotId slot = users_.find(id);
