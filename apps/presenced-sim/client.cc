@@ -157,6 +157,9 @@ void Client::freeze(Millis lasts) {
             send(R"("type":"bye")");
         } else if (stage_ == Stage::open) {
             beat();  // A page that becomes visible beats at once.
+            if (quiet_ends_) {
+                set_quiet(false);
+            }
         } else if (stage_ == Stage::greeting) {
             drop();
         }
@@ -241,6 +244,7 @@ void Client::look() {
 }
 
 void Client::set_quiet(bool quiet) {
+    quiet_ends_ = frozen_ && !quiet;
     if (stage_ == Stage::open && !frozen_ && quiet != quiet_) {
         quiet_ = quiet;
         send(fmt::format(R"("type":"delivery","mode":"{}")", quiet ? "paused" : "live"));

@@ -190,6 +190,7 @@ private:
     bool wants_ = false;
     bool frozen_ = false;
     bool quiet_ = false;
+    bool quiet_ends_ = false;  ///< As soon as it is no longer frozen.
     bool clogged_ = false;
     Network* door_ = nullptr;
     std::uint64_t connection_ = 0;
