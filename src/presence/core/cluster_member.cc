@@ -32,7 +32,10 @@ ClusterMember::ClusterMember(Parts parts)
 Task<bool> ClusterMember::start() {
     tell_threads(false, {});
     schedule(parts_.config.cluster.renew_every);
-    const bool renewed = co_await renew();
+    bool renewed = co_await renew();
+    if (renewed) {
+        renewed = co_await renew();  // Others may wait to read that there is nothing to state.
+    }
     for (std::uint32_t partition = 0; partition < parts_.registry.partitions(); ++partition) {
         kept_at_.emplace(partition, parts_.clock.now());  // Who comes now has the whole time.
     }
@@ -189,11 +192,8 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         look_again_everywhere();  // Who watched before the store was reached was told `unknown`.
     }
     look_for_deaths(membership);
-    // Who comes together with others says at once that there is nothing to state, and hears it.
-    if (first && !others_.empty()) {
-        schedule(Millis{0});
-    } else if (counters_.renewals == 2 && !awaited_.empty()) {
-        schedule(kSuspectLossEvery);
+    if (counters_.renewals == 2 && !awaited_.empty()) {
+        schedule(kSuspectLossEvery);  // Those who come together with it say so as well.
     }
 }
 
@@ -251,11 +251,9 @@ void ClusterMember::await_all(const Membership& membership, const News& news, co
             awaited_[node] = std::max(awaited_until_, last_sign + parts_.config.death_patience());
         }
     }
-    if (news.first) {
-        // Who lived when the store went away, only the store remembers.
-        for (const NodeFacts& node : membership.nodes) {
-            awaited_[node.node] = awaited_until_;
-        }
+    // Who lived when the store went away, only the store remembers where this one just came.
+    for (std::size_t i = 0; news.first && i < membership.nodes.size(); ++i) {
+        awaited_[membership.nodes[i].node] = awaited_until_;
     }
     // What others posted before an outage says nothing of what they did during it; nor before they
     // could know of a loss, where the life of the whole still has the same name.
