@@ -183,7 +183,15 @@ void World::check_early(const Client& client, const std::string& user, const Hel
 bool World::must_seem_gone(const Client& client, const std::string& user) {
     const Server& server = *servers_[(client.connection() >> 32U) - 1];
     const std::optional<MonoTime> since = apart_since(server);
-    return since && truth_.seems_gone(now(), user, server.serial, *since);
+    if (since && truth_.seems_gone(now(), user, server.serial, *since)) {
+        return true;
+    }
+    // Of one who came to a server that is cut off no other can know: whom they had is gone.
+    return truth_.came_unseen(now(), user, [&](std::uint64_t serial) -> std::optional<MonoTime> {
+        const Link& link = servers_[serial - 1]->link;
+        const bool apart = link.is_cut() || link.back_at() + kBack > now();
+        return apart && serial != server.serial ? std::optional(link.cut_at()) : std::nullopt;
+    });
 }
 
 /// Rule 2 to the millisecond, where the server closes for silence.
@@ -230,7 +238,11 @@ void World::audit() {
                 alive.insert(place->server->serial);
             }
         }
-        truth_.forgive(now(), alive, store_downs_ > 0 ? now() : stores_back_at_);
+        if (store_downs_ > 0) {
+            truth_.forgive(now(), alive);
+        } else {
+            truth_.take_back(now(), alive, stores_away_at_, stores_back_at_);
+        }
     }
     look_up_facts();
     for (std::size_t i = 0; i < clients_.size(); ++i) {

@@ -142,7 +142,7 @@ void Client::freeze(Millis lasts) {
             return;
         }
         frozen_ = false;
-        behind_since_ = parts_.clock.now() - lasts;
+        frozen_since_ = parts_.clock.now() - lasts;
         for (auto& [connection, text] : std::exchange(stored_, {})) {
             if (text.front() == kEndMark) {
                 on_end(connection, static_cast<std::uint16_t>(std::stoi(text.substr(1))));
@@ -150,7 +150,7 @@ void Client::freeze(Millis lasts) {
                 on_text(connection, text);
             }
         }
-        behind_since_.reset();
+        frozen_since_.reset();
         if (stage_ == Stage::away && wants_) {
             connect_later(jittered(kFirstBackoff));
         } else if (stage_ == Stage::open && !wants_) {
@@ -253,21 +253,26 @@ void Client::set_quiet(bool quiet) {
 }
 
 void Client::set_clogged(bool clogged) {
-    if (!clogged) {
-        parts_.scheduler.after(Millis{100}, [this] {
-            if (!clogged_) {
-                behind_since_.reset();
+    if (clogged) {
+        clogged_since_ = parts_.clock.now();
+    } else {
+        // By then it has read what was kept for it.
+        parts_.scheduler.after(Millis{100}, [this, since = clogged_since_] {
+            if (clogged_since_ == since) {
+                clogged_since_.reset();
             }
         });
     }
     if (door_ != nullptr) {
         clogged_ = clogged;
-        if (clogged && !behind_since_) {
-            behind_since_ = parts_.clock.now();
-        }
         door_->set_clogged(connection_, clogged);
         hear_anew(parts_.clock.now() + (clogged ? Millis{40'000} : Millis{0}));
     }
+}
+
+std::optional<MonoTime> Client::behind_since() const {
+    return clogged_since_ && frozen_since_ ? std::min(clogged_since_, frozen_since_)
+                                           : std::max(clogged_since_, frozen_since_);
 }
 
 /// What it holds may be wrong until some time after that.

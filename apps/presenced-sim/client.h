@@ -121,7 +121,7 @@ public:
     /// What it held when it last asked for a fresh look.
     [[nodiscard]] const std::map<std::string, Held>& held_before() const { return held_before_; }
     /// What it is told now may be that old, as it did not read meanwhile.
-    [[nodiscard]] const std::optional<MonoTime>& behind_since() const { return behind_since_; }
+    [[nodiscard]] std::optional<MonoTime> behind_since() const;
     [[nodiscard]] const std::set<std::string>& watched() const { return watched_; }
     [[nodiscard]] std::uint64_t connection() const { return connection_; }
     /// Neither connected nor about to be.
@@ -204,7 +204,8 @@ private:
     std::map<std::string, Held> held_;
     std::map<std::string, Held> looked_;
     std::map<std::string, Held> held_before_;
-    std::optional<MonoTime> behind_since_;
+    std::optional<MonoTime> clogged_since_;  ///< Until it has read what was kept for it.
+    std::optional<MonoTime> frozen_since_;   ///< While it reads what came meanwhile.
     std::set<std::string> watched_;
     std::optional<MonoTime> hears_since_;
     std::set<std::string> rooms_;    ///< Those that it wants to be in.

@@ -298,10 +298,26 @@ void Truth::store_lost(MonoTime now) {
     }
 }
 
-void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at) {
+void Truth::forgive(MonoTime now, const std::set<std::uint64_t>& alive) {
     for (auto& [server, lease] : leases_) {
-        if (alive.contains(server) && renewals_[server] <= back_at) {
+        if (alive.contains(server)) {
             lease = missed_[server] = now;
+        }
+    }
+}
+
+void Truth::take_back(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime away_at,
+                      MonoTime back_at) {
+    const bool all_noticed = back_at - away_at >= config_.cluster.renew_every;
+    const MonoTime spared =
+        all_noticed ? back_at + config_.cluster.lease - config_.death_patience() : MonoTime{};
+    for (auto& [server, lease] : leases_) {
+        if (renewals_[server] > back_at) {
+            continue;
+        }
+        lease = std::min(lease, std::max(renewals_[server], spared));
+        if (alive.contains(server)) {
+            missed_[server] = now;
         }
     }
 }
@@ -327,12 +343,28 @@ bool Truth::seems_gone(MonoTime now, const std::string& user, std::uint64_t serv
             is_elsewhere = stop.from <= read ? other : is_elsewhere && other;
             was_here = was_here || stop.server == server;
         }
-        if (is_elsewhere && session.absent_from > read) {
+        // One that was over by then may have been read to be so.
+        if (is_elsewhere && session.absent_from > apart_since) {
             return false;
         }
         held = held || was_here;
     }
     return held;
+}
+
+bool Truth::came_unseen(MonoTime now, const std::string& user, const ApartSince& apart_since) {
+    bool came = false;
+    for (const auto& [id, session] : person_of(user).sessions) {
+        if (present_until(session) <= now) {
+            continue;
+        }
+        const std::optional<MonoTime> since = apart_since(session.server);
+        if (!since || session.began <= *since) {
+            return false;
+        }
+        came = true;
+    }
+    return came;
 }
 
 void Truth::doubt(MonoTime now, const std::string& user, Millis lasts) {

@@ -4,6 +4,7 @@
 #include "presence/core/configs.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,9 +59,13 @@ public:
     [[nodiscard]] bool may_linger(MonoTime now, const std::string& user) {
         return person_of(user).lingers_until > now;
     }
-    /// No time until now counts against the leases of these: the store was away for all until
-    /// `back_at`, and they have not renewed theirs since.
-    void forgive(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime back_at);
+    /// No time until now counts against the leases of these: the store is away for all.
+    void forgive(MonoTime now, const std::set<std::uint64_t>& alive);
+    /// The store is back: who has not renewed since then is declared dead by nobody for one lease
+    /// (RULINGS 24), if it was away for so long that all have noticed. Otherwise what counts is the
+    /// last renewal (DESIGN rule 32). `alive`: who may renew now, however late.
+    void take_back(MonoTime now, const std::set<std::uint64_t>& alive, MonoTime away_at,
+                   MonoTime back_at);
     /// The server does not run from now on. What it was forgiven counts for nothing if it has not
     /// renewed its lease since: its sessions are in grace from its last renewal (DESIGN rule 32).
     void stopped(std::uint64_t server);
@@ -68,6 +73,12 @@ public:
     /// sessions that it knew of were all its own, and are over or went elsewhere (RULINGS 29).
     [[nodiscard]] bool seems_gone(MonoTime now, const std::string& user, std::uint64_t server,
                                   MonoTime apart_since);
+    /// Whether only servers that have been apart from the store since then know of the user, who
+    /// came to them later: `apart_since` by server; empty: it is not apart, or it is the one that
+    /// tells.
+    using ApartSince = std::function<std::optional<MonoTime>(std::uint64_t server)>;
+    [[nodiscard]] bool came_unseen(MonoTime now, const std::string& user,
+                                   const ApartSince& apart_since);
     /// Of this user the store may say less than is true, for that long.
     void doubt(MonoTime now, const std::string& user, Millis lasts);
 

@@ -31,8 +31,11 @@ ClusterMember::ClusterMember(Parts parts)
 
 Task<bool> ClusterMember::start() {
     tell_threads(false, {});
-    const bool renewed = co_await renew();
     schedule(parts_.config.cluster.renew_every);
+    bool renewed = co_await renew();
+    if (renewed) {
+        renewed = co_await renew();  // Others may wait to read that there is nothing to state.
+    }
     for (std::uint32_t partition = 0; partition < parts_.registry.partitions(); ++partition) {
         kept_at_.emplace(partition, parts_.clock.now());  // Who comes now has the whole time.
     }
@@ -101,6 +104,10 @@ void ClusterMember::rename() {
     self_ = draw_name(parts_.random);
     const MonoTime last_vouched = std::exchange(lease_until_, MonoTime{});
     must_assert_ = true;  // What comes until the lease stands is kept here.
+    // The store may have been away meanwhile, so nothing follows from the silence of others.
+    slept_ = spares_watchers_ = true;
+    asserted_.clear();
+    awaited_[self_] = parts_.clock.now() + parts_.config.cluster.lease;
     log::warning(
         "renamed",
         "node={:016x}: this node did not run for longer than its lease; its sessions count "
@@ -133,12 +140,14 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
     keep_time(membership, sent_at, sent_wall);
     const StoreHealth health = membership.refuses_writes ? StoreHealth::degraded : StoreHealth::ok;
     const bool first = incarnation_.empty();
+    const bool slept = std::exchange(slept_, false);
     const News news{
         .first = first,
-        .was_down = health_ == StoreHealth::down,
-        .is_back = health_ != StoreHealth::ok && health == StoreHealth::ok,
+        .was_down = health_ == StoreHealth::down || slept,
+        .is_back = (health_ != StoreHealth::ok || slept) && health == StoreHealth::ok,
         .lost = !first && membership.incarnation != incarnation_,
         .failed_over = !first && membership.losses != losses_told_,
+        .renewed_before = lease_until_ - parts_.config.cluster.lease,
     };
     incarnation_ = membership.incarnation;
     losses_told_ = membership.losses;
@@ -158,21 +167,21 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         ++losses_;
         count_loss(news.lost);
     }
-    const std::vector<NodeId> lived = live_;
+    const Others lived = others_;
     learn_who_lives(membership, news);
-    if (first) {
-        asserted_ = incarnation_;  // There is nothing to state yet.
-    }
     // Who comes while the store is away is back with all the others.
     const bool was_missed = news.is_back && (!first || counters_.renewal_failures > 0);
-    if (is_new_loss || was_missed) {
+    if (first && !was_missed) {
+        asserted_ = incarnation_;  // There is nothing to state yet.
+    }
+    if (is_new_loss || was_missed || first) {
         await_all(membership, news, lived, is_new_loss);
     }
     const bool waited = !awaited_.empty();
     learn_who_has_stated(membership);
     tell_threads(false, {});
-    const bool may_lack = news.is_back || lapsed || must_assert_ || losses_healed_ < losses_;
-    if (!first && may_lack && health == StoreHealth::ok) {
+    const bool may_lack = was_missed || lapsed || must_assert_ || losses_healed_ < losses_;
+    if (may_lack && health == StoreHealth::ok) {
         // After what the threads were told: this one would go ahead of it.
         parts_.scheduler.post([this] { assert_all(incarnation_); });
     } else if (waited && awaited_.empty()) {
@@ -183,10 +192,13 @@ void ClusterMember::learn(const Membership& membership, MonoTime sent_at, WallTi
         look_again_everywhere();  // Who watched before the store was reached was told `unknown`.
     }
     look_for_deaths(membership);
+    if (counters_.renewals == 2 && !awaited_.empty()) {
+        schedule(kSuspectLossEvery);  // Those who come together with it say so as well.
+    }
 }
 
 void ClusterMember::learn_who_lives(const Membership& membership, const News& news) {
-    const std::map<NodeId, NodeView::Other> before = std::exchange(others_, {});
+    const Others before = std::exchange(others_, {});
     live_.clear();
     for (const NodeFacts& node : membership.nodes) {
         if (node.node != self_) {
@@ -216,20 +228,33 @@ void ClusterMember::learn_who_lives(const Membership& membership, const News& ne
     }
 }
 
-void ClusterMember::await_all(const Membership& membership, const News& news,
-                              const std::vector<NodeId>& lived, bool is_new_loss) {
+MonoTime ClusterMember::death_of(WallTime renewed_at, const Membership& membership) const {
+    const Millis silent = std::max(membership.reference_now - renewed_at, Millis{0});
+    return parts_.clock.now() + parts_.config.death_patience() - silent;
+}
+
+void ClusterMember::await_all(const Membership& membership, const News& news, const Others& lived,
+                              bool is_new_loss) {
     const Millis renew_every = parts_.config.cluster.renew_every;
     const MonoTime now = parts_.clock.now();
-    awaited_ = {lived.begin(), lived.end()};
-    if (news.first) {
-        // Who lived when the store went away, only the store remembers.
-        for (const NodeFacts& node : membership.nodes) {
-            awaited_.insert(node.node);
-        }
-    }
-    awaited_.insert(self_);
     // Who lives renews in that time; all are to agree 10 s after the store is back.
     awaited_until_ = now + parts_.config.cluster.lease - renew_every;
+    awaited_[self_] = awaited_until_;  // Beside whom the loss before has made it wait for.
+    // Of who does not, nobody can say that it holds nobody before its death is settled. It may
+    // have renewed since this node last heard of it, until the store went away, or lost it.
+    MonoTime last_sign = std::min(now, news.renewed_before + renew_every);
+    if (news.lost) {
+        last_sign = std::min(last_sign, now - (membership.reference_now - membership.begun_at));
+    }
+    for (const auto& [node, other] : lived) {
+        if (other.leased) {
+            awaited_[node] = std::max(awaited_until_, last_sign + parts_.config.death_patience());
+        }
+    }
+    // Who lived when the store went away, only the store remembers where this one just came.
+    for (std::size_t i = 0; news.first && i < membership.nodes.size(); ++i) {
+        awaited_[membership.nodes[i].node] = awaited_until_;
+    }
     // What others posted before an outage says nothing of what they did during it; nor before they
     // could know of a loss, where the life of the whole still has the same name.
     awaited_since_ = membership.reference_now;
@@ -238,6 +263,10 @@ void ClusterMember::await_all(const Membership& membership, const News& news,
         awaited_since_ = news.lost ? WallTime{} : membership.reference_now + renew_every;
         awaited_at_least_ = now + renew_every;
         asserted_.clear();
+    } else if (news.first && counters_.renewal_failures > 0) {
+        awaited_at_least_ = now + renew_every;  // It may have lost all while it was away.
+    } else if (news.first) {
+        awaited_since_ = WallTime{};  // It may have done so just before.
     }
 }
 
@@ -256,22 +285,24 @@ void ClusterMember::learn_who_has_stated(const Membership& membership) {
     if (awaited_.empty()) {
         return;
     }
+    const MonoTime now = parts_.clock.now();
+    const WallTime in_time = membership.reference_now - (now - awaited_until_);
     for (const NodeFacts& node : membership.nodes) {
         if (node.node == self_) {
             continue;
         }
-        if (node.asserted == incarnation_ && node.renewed_at > awaited_since_) {
+        // One that lives, and could not state them in that time, is waited for no longer.
+        const bool is_late = now >= awaited_until_ && node.renewed_at >= in_time;
+        if (is_late || (node.asserted == incarnation_ && node.renewed_at > awaited_since_)) {
             awaited_.erase(node.node);
-        } else if (node.alive) {
-            awaited_.insert(node.node);
+        } else if (now < awaited_until_ && (node.alive || awaited_.contains(node.node))) {
+            awaited_[node.node] = std::max(awaited_until_, death_of(node.renewed_at, membership));
         }
     }
     if (has_stated()) {
         awaited_.erase(self_);
     }
-    if (parts_.clock.now() >= awaited_until_) {
-        awaited_.clear();
-    }
+    std::erase_if(awaited_, [now](const auto& entry) { return entry.second <= now; });
     if (awaited_.empty()) {
         look_again_everywhere();
     }

@@ -85,18 +85,22 @@ private:
     Detached beat();
     /// What a renewal tells beside who is there.
     struct News {
-        bool first = false;  ///< The store was never reached before.
-        bool was_down = false;
+        bool first = false;        ///< The store was never reached before.
+        bool was_down = false;     ///< Or may have been, as this process was away itself.
         bool is_back = false;      ///< It takes writes, and did not.
         bool lost = false;         ///< All that it had.
         bool failed_over = false;  ///< A part of it may lack the last writes, or all.
+        MonoTime renewed_before;   ///< When this node had last renewed its lease.
     };
     void learn(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
     void learn_who_lives(const Membership& membership, const News& news);
+    using Others = std::map<NodeId, NodeView::Other>;
     /// From now on a user without a record is one of whom nobody can tell, until all who lived, or
     /// turn out to live, have stated theirs.
-    void await_all(const Membership& membership, const News& news, const std::vector<NodeId>& lived,
+    void await_all(const Membership& membership, const News& news, const Others& lived,
                    bool is_new_loss);
+    /// When the others settle the death of a node that has not renewed since then.
+    [[nodiscard]] MonoTime death_of(WallTime renewed_at, const Membership& membership) const;
     void keep_time(const Membership& membership, MonoTime sent_at, WallTime sent_wall);
     void set_health(StoreHealth health);
     void rename();
@@ -160,7 +164,8 @@ private:
     std::string asserted_;
     bool asserting_ = false;
     bool must_assert_ =
-        false;  ///< Something was not stated: an attempt failed, or the lease lapsed.
+        false;            ///< Something was not stated: an attempt failed, or the lease lapsed.
+    bool slept_ = false;  ///< Renamed since the last renewal that went well.
     std::uint32_t losses_ = 0;         ///< Times that the store may have lost what it had.
     std::uint32_t losses_healed_ = 0;  ///< Those after which all was stated again.
     std::uint32_t loss_ = 0;           ///< The latest by number: NodeView::losses.
@@ -169,10 +174,10 @@ private:
     MonoTime loss_until_;              ///< What is heard of until then belongs to it.
     MonoTime suspected_at_;            ///< When a look last found the store away.
     MonoTime loss_suspected_at_;       ///< When one last met a loss.
-    /// After a loss or an outage: nodes that have not stated theirs since, and until when they are
-    /// waited for.
-    std::set<NodeId> awaited_;
-    MonoTime awaited_until_;
+    /// After a loss or an outage: nodes that have not stated theirs since, and until when each of
+    /// them is waited for.
+    std::map<NodeId, MonoTime> awaited_;
+    MonoTime awaited_until_;  ///< All who live have had the time for it by then.
     /// A store that lost all forgot who lives, too: until then everybody has renewed once.
     MonoTime awaited_at_least_;
     WallTime awaited_since_;  ///< By the reference clock; what was posted before does not count.

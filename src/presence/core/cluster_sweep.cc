@@ -65,6 +65,9 @@ void ClusterMember::look_for_deaths(const Membership& membership) {
             next_look = std::min(next_look, std::max(left, kLeastLook));
         }
     }
+    for (const auto& [node, until] : awaited_) {
+        next_look = std::min(next_look, std::max(until - now, kLeastLook));
+    }
     if (next_look < parts_.config.cluster.renew_every) {
         schedule(next_look);  // When its time is over, be it still alive now, not a beat later.
     }

@@ -99,7 +99,8 @@ Detached PresenceService::rejoin(SlotId local_id, Session session) {
         co_return;
     }
     if (!settled) {
-        orphans_.push_back({local_id, session, parts_.clock.now()});
+        // It has shown life, and need not do so again.
+        orphans_.push_back({local_id, session, local->last_heartbeat - Millis{1}});
         co_return;
     }
     if (*elsewhere) {

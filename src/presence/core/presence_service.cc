@@ -124,13 +124,13 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
     }
     if (!record) {
         if (const SlotId slot = users_.find(user); slot && is_lost(users_.at(slot))) {
-            parts_.profiles.invalidate(user);
+            parts_.profiles.outdate(user);
         }
+        // Null where the database does not answer either.
         ProfileAnswer answer = co_await parts_.profiles.get(user);
-        if (!answer.known) {
-            co_return database_away();
+        if (answer.known) {
+            record = record_from(answer.profile);
         }
-        record = record_from(answer.profile);
     }
     co_return record;
 }
@@ -158,8 +158,8 @@ bool PresenceService::holds(const UserId& id, const SessionId& session) {
 
 Task<Result<std::vector<SessionFacts>>> PresenceService::sessions_of(UserId id) {
     Result<UserRecordRef> record = co_await record_of(id);
-    if (!record) {
-        co_return record.error();
+    if (!record || !*record) {
+        co_return record ? database_away() : record.error();
     }
     std::vector<SessionFacts> facts;
     const SlotId slot = users_.find(id);

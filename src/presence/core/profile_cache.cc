@@ -39,7 +39,7 @@ ProfileCache::ProfileCache(const Clock& clock, ProfileStore& store, const Limits
 bool ProfileCache::fresh(const Entry& entry) const {
     const bool unheard = nodes_ != nullptr && nodes_->is_cut_off();
     const Millis ttl = unheard ? std::min(ttl_, kUnheardTtl) : ttl_;
-    return entry.loaded && !entry.stale && clock_.now() - entry.loaded_at < ttl;
+    return entry.loaded && !entry.stale && !entry.outdated && clock_.now() - entry.loaded_at < ttl;
 }
 
 ProfileCache::Entry* ProfileCache::find(const UserId& user) {
@@ -138,7 +138,7 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
             entry.declared_at = is_new ? now : entry.declared_at;
             entry.profile = std::move((*loaded)[i]);
             entry.loaded = true;
-            entry.stale = false;
+            entry.stale = entry.outdated = false;
             entry.loaded_at = now;
         }
         if (const auto here = std::move(entry.waiting)) {
@@ -156,6 +156,13 @@ void ProfileCache::invalidate(const UserId& user) {
     if (Entry* const found = find(user)) {
         ++found->generation;
         found->stale = true;
+    }
+}
+
+void ProfileCache::outdate(const UserId& user) {
+    if (Entry* const found = find(user)) {
+        found->generation += found->loading ? 1U : 0U;
+        found->outdated = true;
     }
 }
 

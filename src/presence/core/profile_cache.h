@@ -47,6 +47,9 @@ public:
 
     /// Copies of `user` are void: the rules have changed.
     void invalidate(const UserId& user);
+    /// Copies of `user` are as old as can be: the next who asks reads anew, and has them only where
+    /// the database does not answer.
+    void outdate(const UserId& user);
     /// Somebody has seen the rules of `user` at `revision`: an older copy is void. True: it was.
     bool heard(const UserId& user, std::uint64_t revision);
     /// What the user has declared as it was read last, unless that is void; null: not read, or
@@ -73,6 +76,7 @@ private:
         std::uint32_t generation = 0;
         bool loaded = false;
         bool stale = false;
+        bool outdated = false;
         bool loading = false;
         std::unique_ptr<std::vector<Waiter>> waiting;  ///< Null: nobody waits.
     };

@@ -126,6 +126,16 @@ Task<Result<bool>> PresenceService::ensure_record(SlotId slot) {
     }
     UserId id = users_.at(slot).id;
     Result<UserRecordRef> record = co_await record_of(std::move(id));
+    if (record && !*record) {
+        User& user = users_.at(slot);
+        if (user.record && !user.sessions.empty() && !parts_.nodes.alone()) {
+            // What stands here is all there is, also where its sessions are in doubt.
+            user.ahead = true;
+            take_record(slot, record_from(nullptr));
+            co_return true;
+        }
+        record = database_away();
+    }
     if (!record && (parts_.nodes.alone() || record.error().code != ErrorCode::unavailable)) {
         co_return record.error();
     }
@@ -325,7 +335,7 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
             take_record(users[i], std::move(record));
         } else {
             if (!record && is_lost(users_.at(users[i]))) {
-                parts_.profiles.invalidate(ids[i]);
+                parts_.profiles.outdate(ids[i]);
             }
             without.push_back(i);
             asked.push_back(std::move(ids[i]));

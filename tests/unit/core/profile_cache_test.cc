@@ -203,6 +203,20 @@ TEST_F(CacheTest, WhileTheDatabaseIsAwayWhatWasReadStaysInForce) {
     EXPECT_EQ(blocks_of(answer), 1U);
 }
 
+TEST_F(CacheTest, WhatIsOutdatedIsReadAgainAndStaysInForceWhileTheDatabaseIsAway) {
+    EXPECT_EQ(blocks_of(get(kAnn)), 0U);
+    block(kAnn, "x");
+    cache.outdate(kAnn);
+    EXPECT_EQ(blocks_of(get(kAnn)), 1U);
+    EXPECT_EQ(blocks_of(get(kAnn)), 1U);
+    EXPECT_EQ(counters.profile_loads, 2U);
+    cache.outdate(kAnn);
+    profiles.set_unavailable(true);
+    const ProfileAnswer answer = get(kAnn);
+    EXPECT_TRUE(answer.known);
+    EXPECT_EQ(blocks_of(answer), 1U);
+}
+
 TEST_F(CacheTest, WhileTheDatabaseIsAwayOneNeverReadIsNotKnown) {
     profiles.set_unavailable(true);
     EXPECT_FALSE(get(kAnn).known);
