@@ -163,6 +163,9 @@ void Truth::frame(MonoTime now, std::uint64_t connection) {
         // elsewhere meanwhile (RULINGS 32).
         PersonState& person = person_of(gone->second.first);
         person.lingers_until = now + config_.heartbeat.ttl + config_.heartbeat.grace;
+        if (!is_surely_invisible(person)) {
+            person.seen_to = now;
+        }
         look(now, person);
     }
 }

@@ -331,13 +331,13 @@ Status SnapshotReader::unknown_as() const {
 
 PresenceView SnapshotReader::view(const Seen& seen) const {
     const Presence* const presence = seen.record ? &seen.record->presence : nullptr;
-    if (!seen.unreachable) {
-        return view(seen.user, presence, seen.verdict);
-    }
     rules::Viewing viewing = viewing_of(presence, seen.verdict);
-    viewing.store_down = true;
-    viewing.nobody_as = viewing.unknown_as;  // By what the look found, not by what stands now.
-    viewing.told = seen.told;
+    // By what the look found, not by what stands now: the edge of the watch says the same of it.
+    viewing.nobody_as = seen.unreachable ? viewing.unknown_as : rules::Viewing{}.nobody_as;
+    if (seen.unreachable) {
+        viewing.store_down = true;
+        viewing.told = seen.told;
+    }
     return counted(rules::view_for(seen.user, presence, seen.verdict, viewing));
 }
 

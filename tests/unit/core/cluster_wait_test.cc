@@ -142,6 +142,26 @@ TEST(ClusterWait, WhoShowsLifeAfterALossThatItsNodeSleptThroughIsBackWithoutTheD
     EXPECT_FALSE(cluster.connection(ann).ended);
 }
 
+TEST(ClusterWait, WhatTheStoreAnsweredIsShownAlsoWhereItHasGoneAwayMeanwhile) {
+    Cluster cluster(2);
+    Node& node = cluster.node(1);
+    const auto bob = cluster.connect(node, "bob");
+    cluster.run(5s);
+    cluster.sessions.faults().set_delay(200ms);
+    std::vector<UserId> nobody{UserId("nobody")};
+    const Started<Result<std::vector<Seen>>> looking = start_task(
+        node.shard.watches.watch({bob->connection.slot, bob->user, std::move(nobody), false}));
+    cluster.run(100ms);
+    node.member.suspect();
+    for (int i = 0; i < 100 && !looking->has_value(); ++i) {
+        cluster.run(1ms);
+    }
+    ASSERT_TRUE(looking->has_value() && looking->value().has_value());
+    ASSERT_EQ(node.member.health(), StoreHealth::down);
+    EXPECT_EQ(told_of(cluster.clock.now(), node.shard.reader.view((**looking)->front())).status,
+              offline);
+}
+
 }  // namespace
 
 }  // namespace presence::testing
