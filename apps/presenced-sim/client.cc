@@ -156,7 +156,7 @@ void Client::freeze(Millis lasts) {
         } else if (stage_ == Stage::open && !wants_) {
             send(R"("type":"bye")");
         } else if (stage_ == Stage::open) {
-            beat();  // A page that becomes visible beats at once.
+            beat();                             // A page that becomes visible beats at once.
             set_quiet(quiet_ && wants_quiet_);  // What it wanted to say while it slept.
         } else if (stage_ == Stage::greeting) {
             drop();

@@ -150,6 +150,9 @@ public:
     [[nodiscard]] static std::optional<Sight> public_sight(const Rules& rules);
 
 private:
+    /// By then a server has written down what happened to a session, if the store lets it.
+    static constexpr Millis kWritten{5'000};
+
     struct Asked {
         std::string text;
         MonoTime at;

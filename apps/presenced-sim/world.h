@@ -170,8 +170,7 @@ private:
     void on_asked(const Client& client, std::uint64_t request, const std::string& text) override;
     void on_answer(const Client& client, std::uint64_t request, bool done) override;
     void on_room(const Client& client, const std::string& room, const HeldRoom& held) override;
-    void on_member(const Client& client, const std::string& room,
-                   const std::string& user) override;
+    void on_member(const Client& client, const std::string& room, const std::string& user) override;
     void on_signal(const Client& client, const std::string& from) override;
     void on_nonsense(const Client& client, const std::string& what) override;
     void on_looked(const Client& client, const std::map<std::string, Held>& seen) override;

@@ -1,0 +1,71 @@
+// Counts of large rooms over several nodes: when they are told, whoever is hidden in the room.
+
+#include "unit/core/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace presence::testing {
+
+namespace {
+
+constexpr Millis kQuiet{2'000};
+
+/// What ann and bob are told of a large room, and when; `shy`, whom nobody may see, is in it at
+/// bob's node before he comes, or is not.
+std::vector<std::pair<MonoTime, std::string>> told_with(bool shy_comes) {
+    Cluster cluster(3);
+    cluster.limits.room_members = 4;
+    cluster.hide("shy");
+    for (int i = 0; i < 6; ++i) {
+        const std::string name = "u" + std::to_string(i);
+        cluster.join(cluster.connect(cluster.node(0), name.c_str()), "hall", {.hears = false});
+    }
+    const auto ann = cluster.connect(cluster.node(1), "ann");
+    cluster.join(ann, "hall");
+    const auto shy = cluster.connect(cluster.node(2), "shy");
+    const auto bob = cluster.connect(cluster.node(2), "bob");
+    cluster.run(kQuiet);
+    MonoTime at = cluster.clock.now();
+    const auto after = [&](Millis wait) {
+        at = at + wait;
+        cluster.run(at - cluster.clock.now());
+    };
+    const auto come = [&](const char* user) {
+        cluster.join(cluster.connect(cluster.node(0), user), "hall", {.hears = false});
+    };
+    come("u6");
+    after(500ms);
+    come("u7");  // Told a second after the one before.
+    after(100ms);
+    if (shy_comes) {
+        cluster.join(shy, "hall");
+    }
+    after(1'300ms);
+    cluster.join(bob, "hall");
+    after(300ms);
+    come("u8");
+    after(500ms);
+    come("u9");
+    after(5s);
+    std::vector<std::pair<MonoTime, std::string>> told;
+    for (const auto& device : {ann, bob}) {
+        for (const ToldRoom& one : cluster.connection(device).rooms) {
+            told.emplace_back(one.at, one.line());
+        }
+    }
+    return told;
+}
+
+TEST(RoomsOverNodes, WhoIsHiddenMovesNoMomentAtWhichACountIsTold) {
+    const auto told = told_with(false);
+    EXPECT_EQ(told.back().second, "update hall 12 or so");
+    EXPECT_EQ(told, told_with(true));
+}
+
+}  // namespace
+
+}  // namespace presence::testing
