@@ -19,7 +19,7 @@ Task<Result<ProfileRef>> declared_by(Shard& home, UserId user) {
         co_return stored;
     }
     Result<UserRecordRef> record = co_await home.service.record_of(std::move(user));
-    if (!record) {
+    if (!record || !*record) {
         co_return stored;
     }
     auto profile = make_ref<Profile>();

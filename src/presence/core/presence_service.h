@@ -167,7 +167,7 @@ public:
 
     // --- Facts ------------------------------------------------------------------------------
 
-    /// The record of a user as this thread last committed it, or as the store has it.
+    /// The user's record by the store. Null: it has none, and the database does not answer.
     [[nodiscard]] Task<Result<UserRecordRef>> record_of(UserId user);
     [[nodiscard]] Task<Result<std::vector<SessionFacts>>> sessions_of(UserId user);
     /// The name of a session of this thread; null: it is gone.

@@ -109,7 +109,7 @@ Task<bool> Gateway::on_signal_request(SlotId id, RequestId request, protocol::Si
     }
     const UserId from = connection.user;
     Result<UserRecordRef> record = co_await parts_.shard.service.record_of(from);
-    if (record) {
+    if (record && *record) {
         pass_on(std::move(message), (*record)->presence);
     }
     if (request) {

@@ -304,7 +304,7 @@ void World::signal(const Client& client, const char* room) {
     message->kind = "typing";
     message->from_counted = rooms(client).is_counted(client->user);
     const Result<UserRecordRef> record = wait(service(client->user).record_of(client->user));
-    if (record && (*record)->presence.shown.status != Status::offline &&
+    if (record && *record && (*record)->presence.shown.status != Status::offline &&
         rooms(client).is_member(client->user, RoomId(room), client->id)) {
         shard_of(client->user).bus.publish_signal(std::move(message));
     }
