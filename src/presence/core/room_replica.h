@@ -150,10 +150,10 @@ public:
     /// Lets go of members who are gone and of changes that all have been told.
     void tidy();
 
-    bool armed = false;            ///< A round of deliveries is filed.
-    bool loaded = false;           ///< It began with what the keeper knew.
-    bool closed = false;           ///< Nobody hears the room any more.
-    bool doubted = false;          ///< Waits to be looked at again.
+    bool armed = false;    ///< A round of deliveries is filed.
+    bool loaded = false;   ///< It began with what the keeper knew.
+    bool closed = false;   ///< Nobody hears the room any more.
+    bool doubted = false;  ///< Waits to be looked at again.
     /// Who may see whom is not judged yet, as lists have returned, or may be void: nothing goes out
     /// but that members have left.
     bool judging = false;
