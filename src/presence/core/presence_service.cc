@@ -123,9 +123,7 @@ Task<Result<UserRecordRef>> PresenceService::record_of(UserId user) {
         co_return Error{ErrorCode::internal, "the record of the user cannot be read", 0, 0};
     }
     if (!record) {
-        if (const SlotId slot = users_.find(user); slot && is_lost(users_.at(slot))) {
-            parts_.profiles.outdate(user);
-        }
+        note_no_record(user);
         // Null where the database does not answer either.
         ProfileAnswer answer = co_await parts_.profiles.get(user);
         if (answer.known) {

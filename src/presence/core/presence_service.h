@@ -327,6 +327,8 @@ private:
     [[nodiscard]] bool is_apart() const;
     [[nodiscard]] bool vouches_for_any(const User& user);
     [[nodiscard]] bool is_lost(const User& user);
+    /// The store has no record: the database is asked for what it may have had in the meantime.
+    void note_no_record(const UserId& user);
     /// Whether nobody of `sessions` counts, and nodes that have not been heard may know of one who
     /// does (RULINGS 29): nothing may be told, and nothing stated, that says more.
     [[nodiscard]] bool is_guess(const User& user, const std::vector<Session>& sessions) const;

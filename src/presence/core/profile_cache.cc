@@ -4,6 +4,7 @@
 #include "presence/ports/presence_bus.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace presence {
 
@@ -65,12 +66,15 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
     constexpr int kRounds = 20;
     bool failed = false;
     for (int round = 0; round < kRounds; ++round) {
+        std::vector<ProfileAnswer> answers;
+        answers.reserve(users.size());
         std::vector<UserId> to_load;
         const UserId* under_way = nullptr;
         for (const UserId& user : users) {
             Entry& entry = entry_for(user);
             if (fresh(entry)) {
                 counters_.profile_hits += round == 0 ? 1U : 0U;
+                answers.push_back(answer_of(&entry, false));
             } else if (entry.loading) {
                 under_way = &user;
             } else {
@@ -93,19 +97,22 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
             }
             --round;  // What others read costs us no round; they are bounded themselves.
         } else {
-            break;
+            co_return answers;
         }
     }
     std::vector<ProfileAnswer> answers;
     answers.reserve(users.size());
     for (const UserId& user : users) {
-        const Entry* const found = find(user);
-        // An old rule stays in force while the database is away, but not one known to be void.
-        const bool known = found != nullptr && found->loaded && !found->stale;
-        answers.push_back({known ? found->profile : nullptr, known, !known && !failed,
-                           known ? found->declared_at : MonoTime{}});
+        answers.push_back(answer_of(find(user), failed));
     }
     co_return answers;
+}
+
+ProfileAnswer ProfileCache::answer_of(const Entry* entry, bool failed) {
+    // An old rule stays in force while the database is away, but not one known to be void.
+    const bool known = entry != nullptr && entry->loaded && !entry->stale;
+    return {known ? entry->profile : nullptr, known, !known && !failed,
+            known ? entry->declared_at : MonoTime{}};
 }
 
 Task<ProfileAnswer> ProfileCache::get(UserId user) {
@@ -164,6 +171,21 @@ void ProfileCache::outdate(const UserId& user) {
         found->generation += found->loading ? 1U : 0U;
         found->outdated = true;
     }
+}
+
+void ProfileCache::note_record(const UserId& user) {
+    const bool can_be_lost = nodes_ != nullptr && !nodes_->alone();
+    if (Entry* const found = can_be_lost ? find(user) : nullptr) {
+        found->recorded = true;
+    }
+}
+
+bool ProfileCache::note_no_record(const UserId& user) {
+    Entry* const found = find(user);
+    if (found != nullptr && std::exchange(found->recorded, false)) {
+        outdate(user);
+    }
+    return found != nullptr && found->outdated;
 }
 
 bool ProfileCache::heard(const UserId& user, std::uint64_t revision) {

@@ -50,6 +50,11 @@ public:
     /// Copies of `user` are as old as can be: the next who asks reads anew, and has them only where
     /// the database does not answer.
     void outdate(const UserId& user);
+    /// The store has a record of `user`, and the database will have its end later than what was
+    /// read of it here.
+    void note_record(const UserId& user);
+    /// The store has none. Where it had one, copies of `user` are outdated. True: they are.
+    bool note_no_record(const UserId& user);
     /// Somebody has seen the rules of `user` at `revision`: an older copy is void. True: it was.
     bool heard(const UserId& user, std::uint64_t revision);
     /// What the user has declared as it was read last, unless that is void; null: not read, or
@@ -77,6 +82,7 @@ private:
         bool loaded = false;
         bool stale = false;
         bool outdated = false;
+        bool recorded = false;  ///< A record was seen, and none was missed since.
         bool loading = false;
         std::unique_ptr<std::vector<Waiter>> waiting;  ///< Null: nobody waits.
     };
@@ -87,6 +93,7 @@ private:
     struct WaitFor;
 
     [[nodiscard]] bool fresh(const Entry& entry) const;
+    [[nodiscard]] static ProfileAnswer answer_of(const Entry* entry, bool failed);
     [[nodiscard]] Entry* find(const UserId& user);
     [[nodiscard]] Entry& entry_for(const UserId& user);
     /// Reads `users`, marked as loading by the caller. False: the database did not answer.

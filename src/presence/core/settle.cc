@@ -173,6 +173,7 @@ Commit PresenceService::commit_of(const UserId& user, const Prepared& next) {
 void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
     User& user = users_.at(slot);
     user.record = next.record;
+    parts_.profiles.note_record(user.id);
     if (next.plan.window) {
         user.flap = std::move(next.plan.window);
         ++(next.plan.event ? parts_.counters.announced : parts_.counters.held_back);

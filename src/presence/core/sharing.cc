@@ -209,6 +209,15 @@ bool PresenceService::is_lost(const User& user) {
     return user.record && (user.ahead || vouches_for_any(user));
 }
 
+void PresenceService::note_no_record(const UserId& user) {
+    const SlotId slot = users_.find(user);
+    if (slot && is_lost(users_.at(slot))) {
+        parts_.profiles.outdate(user);
+    } else {
+        parts_.profiles.note_no_record(user);
+    }
+}
+
 bool PresenceService::was_lost(const User& user, const UserRecord& before,
                                const UserRecord& stored) {
     if (!user.ahead && !vouches_for_any(user)) {
@@ -334,8 +343,8 @@ Task<Result<bool>> PresenceService::reload(std::vector<SlotId> users) {
         } else if (record && !users_.at(users[i]).ahead) {
             take_record(users[i], std::move(record));
         } else {
-            if (!record && is_lost(users_.at(users[i]))) {
-                parts_.profiles.outdate(ids[i]);
+            if (!record) {
+                note_no_record(ids[i]);
             }
             without.push_back(i);
             asked.push_back(std::move(ids[i]));

@@ -143,13 +143,16 @@ UserRecordRef SnapshotReader::as_it_stands(const UserId& user, UserRecordRef rec
     return living;
 }
 
-bool SnapshotReader::void_older_rules(const std::vector<UserId>& users,
-                                      const std::vector<UserRecordRef>& records) {
+bool SnapshotReader::has_newer_rules(const std::vector<UserId>& users, const Records& records) {
     bool found = false;
     for (std::size_t i = 0; i < users.size(); ++i) {
-        if (records[i] && records[i]->rules_revision > 0 &&
-            profiles_.heard(users[i], records[i]->rules_revision)) {
-            found = true;
+        const UserRecordRef& record = records.records[i];
+        if (record) {
+            profiles_.note_record(users[i]);
+            found |=
+                record->rules_revision > 0 && profiles_.heard(users[i], record->rules_revision);
+        } else if (!records.is_unreachable(i)) {
+            found |= profiles_.note_no_record(users[i]);
         }
     }
     return found;
@@ -164,7 +167,7 @@ Task<Result<SnapshotReader::Found>> SnapshotReader::find(std::vector<UserId> par
     if (!records) {
         co_return records.error();
     }
-    if (void_older_rules(users, records->records)) {
+    if (has_newer_rules(users, *records)) {
         rules = co_await profiles_.get(std::move(parties));
     }
     std::vector<ToldVersions> known = co_await known_of(*records, std::move(users));

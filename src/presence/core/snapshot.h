@@ -184,13 +184,12 @@ private:
             return known.empty() ? ToldVersions{} : known[user];
         }
     };
-    /// The rules of `parties`, none older than those under which the records of `users` were
-    /// written, and these records. Who is in `users` is among the parties.
+    /// The rules of `parties`, none older than what the records of `users` show or, being lost,
+    /// have shown, and these records. Who is in `users` is among the parties.
     [[nodiscard]] Task<Result<Found>> find(std::vector<UserId> parties, std::vector<UserId> users);
-    /// Reads the rules again of those whose record was written under newer ones (RULINGS 8). False:
-    /// there are none.
-    [[nodiscard]] bool void_older_rules(const std::vector<UserId>& users,
-                                        const std::vector<UserRecordRef>& records);
+    /// Whether rules are to be read again: of those whose record was written under newer ones
+    /// (RULINGS 8), or is gone, as the database may have its end by now.
+    [[nodiscard]] bool has_newer_rules(const std::vector<UserId>& users, const Records& records);
     /// One user as one viewer (null: a back end) may see it.
     struct Subject {
         const UserId& user;

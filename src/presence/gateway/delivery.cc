@@ -263,6 +263,7 @@ void Gateway::deliver_seen(std::uint32_t slot, std::span<const Seen* const> seen
 }
 
 void Gateway::on_presence(const PresenceEventRef& event) {
+    parts_.shard.cache.note_record(event->user);
     if (event->rules_revision > 0 && parts_.shard.cache.heard(event->user, event->rules_revision)) {
         on_profile_changed(event->user, event->rules_revision);  // Word of it was lost (RULINGS 8).
     }

@@ -54,6 +54,35 @@ TEST(ClusterLostRecord, WhoHidElsewhereIsNotShownByANodeThatReadWhatWasDeclaredB
     EXPECT_THAT(statuses(cluster.connection(bob).told, "ann"), ::testing::Each(offline));
 }
 
+TEST(ClusterLostRecord, WhoWentElsewhereIsNotShownByWhatWasReadOfThemBefore) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(1), "bob");
+    cluster.look(cluster.node(1), "bob", "ann");  // Reads that nothing is stored of her.
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    ASSERT_EQ(cluster.look(cluster.node(1), "bob", "ann").status, online);
+    cluster.bye(ann);
+    cluster.run(2s);
+    const Told told = cluster.look(cluster.node(1), "bob", "ann");
+    cluster.sessions.erase(UserId("ann"));
+    for (int looks = 0; looks < 2; ++looks) {
+        const Told now = cluster.look(cluster.node(1), "bob", "ann");
+        EXPECT_EQ(now.status, offline);
+        EXPECT_EQ(now.version, told.version);
+    }
+    EXPECT_EQ(cluster.node(1).shard.counters.profile_loads, 3U);  // Bob, and twice ann.
+}
+
+TEST(ClusterLostRecord, WhoWentHereComesBackAboveWhatWasTold) {
+    Cluster cluster(2);
+    const auto ann = cluster.connect(cluster.node(0), "ann");
+    cluster.bye(ann);
+    cluster.run(2s);
+    const Version told = cluster.record("ann")->presence.shown_version;
+    cluster.sessions.erase(UserId("ann"));
+    cluster.connect(cluster.node(0), "ann");
+    EXPECT_GT(cluster.record("ann")->presence.shown_version, told);
+}
+
 TEST(ClusterLostRecord, ASecondDeviceThatMeetsALostRecordDoesNotEndTheFirst) {
     Cluster cluster(2);
     const auto bob = cluster.connect(cluster.node(1), "bob");
