@@ -19,8 +19,10 @@ void RoomKeeper::count_up(const Kept& kept, RoomFacts& facts) const {
                   });
     facts.members = kept.own.size();
     facts.counted = kept.counted;
-    if (kept.others.empty() || parts_.nodes.is_cut_off()) {
-        return;  // No other node is heard that would answer for anybody.
+    if (kept.large || kept.others.empty() || parts_.nodes.is_cut_off()) {
+        // No other node is heard that would answer for anybody. To some a large room may be small,
+        // and no count may show which of them say whom they have.
+        return;
     }
     for (const auto& [user, member] : kept.own) {
         if (is_anothers(kept, user)) {
