@@ -165,7 +165,8 @@ void PresenceService::keep_here(SlotId slot, Cause cause, Prepared& next) {
 
 void PresenceService::note_stored(User& user) {
     user.ahead = user.untold = false;
-    user.guessed = user.guessed && !parts_.nodes.knows_all();
+    user.partial = !parts_.nodes.knows_all();
+    user.guessed = user.guessed && user.partial;
 }
 
 /// What was read last, or else what the database knows, has to do until the store is back.
@@ -199,7 +200,7 @@ bool PresenceService::vouches_for_any(const User& user) {
 }
 
 bool PresenceService::is_guess(const User& user, const std::vector<Session>& sessions) const {
-    return user.guessed && (is_apart() || !parts_.nodes.knows_all()) &&
+    return (user.guessed || user.partial) && (is_apart() || !parts_.nodes.knows_all()) &&
            std::ranges::none_of(sessions, &Session::counts);
 }
 
@@ -248,7 +249,8 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     }
     user.losses = parts_.nodes.losses;
     const bool guessed = user.guessed;
-    user.guessed = guessed && !parts_.nodes.knows_all();
+    user.partial = !parts_.nodes.knows_all();
+    user.guessed = guessed && user.partial;
     if (user.flap && before) {
         note_told_elsewhere(user, *before, stored);
     }

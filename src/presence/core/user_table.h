@@ -82,11 +82,13 @@ struct User {
     std::uint32_t pins = 0;        ///< Flows that hold this entry across a wait.
     /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
     std::uint32_t losses = 0;
-    bool loaded = false;
-    bool ahead = false;   ///< `record` has what the store has not.
-    bool untold = false;  ///< Of that, other nodes have not been told.
+    bool loaded : 1 = false;
+    bool ahead : 1 = false;   ///< `record` has what the store has not.
+    bool untold : 1 = false;  ///< Of that, other nodes have not been told.
     /// `record` was made while the store was away: others may hold sessions that it does not name.
-    bool guessed = false;
+    bool guessed : 1 = false;
+    /// The same of one that was read or written after a loss, before all nodes had stated theirs.
+    bool partial : 1 = false;
     AsyncLock lock;
     SessionSlots sessions;
     std::unique_ptr<FlapWindow> flap;

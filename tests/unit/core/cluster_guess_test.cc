@@ -3,6 +3,8 @@
 
 #include "unit/core/cluster.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 namespace presence::testing {
@@ -10,6 +12,8 @@ namespace presence::testing {
 namespace {
 
 using enum Status;
+using ::testing::Contains;
+using ::testing::Not;
 
 /// Ann is live at node 0 all the time; bob, at node 1, watches her through an outage.
 struct ClusterGuess : ::testing::Test {
@@ -110,6 +114,31 @@ TEST_F(ClusterGuess, OneWhoWasNowhereElseIsOfflineOnceAllNodesHaveStatedTheirs) 
         EXPECT_NEAR(static_cast<double>(cluster.stored_last_seen("dan")->ms()),
                     static_cast<double>(gone_at.ms()), 20);
     }
+}
+
+TEST(ClusterGuessAfterALoss, WhoLeavesBeforeAllHadStatedIsNotToldOffline) {
+    Cluster cluster(2);
+    const auto bob = cluster.connect(cluster.node(0), "bob");
+    const auto phone = cluster.connect(cluster.node(0), "ann");
+    cluster.connect(cluster.node(1), "ann");
+    cluster.watch(bob, {"ann"});
+    cluster.run(2s);
+    cluster.pause(cluster.node(1));
+    cluster.nodes.lose_all();
+    cluster.run(2500ms);
+    ASSERT_NE(cluster.record("ann"), nullptr);
+    ASSERT_EQ(cluster.record("ann")->sessions.size(), 1U);  // The other has not been stated yet.
+    cluster.set_store(false);
+    cluster.go_on(cluster.node(1));
+    cluster.run(3s);
+    cluster.bye(phone);
+    cluster.run(12s);
+    EXPECT_THAT(statuses(cluster.connection(bob).told, "ann"), Not(Contains(offline)));
+    EXPECT_EQ(cluster.look(cluster.node(0), "bob", "ann").status, unknown);
+    cluster.set_store(true);
+    cluster.run(20s);
+    EXPECT_THAT(statuses(cluster.connection(bob).told, "ann"), Not(Contains(offline)));
+    EXPECT_EQ(cluster.look(cluster.node(0), "bob", "ann").status, online);
 }
 
 }  // namespace
