@@ -200,7 +200,8 @@ bool PresenceService::vouches_for_any(const User& user) {
 }
 
 bool PresenceService::is_guess(const User& user, const std::vector<Session>& sessions) const {
-    return (user.guessed || user.partial) && (is_apart() || !parts_.nodes.knows_all()) &&
+    const bool guesses = user.guessed && (is_apart() || !parts_.nodes.knows_all());
+    return (guesses || (user.partial && is_apart())) &&
            std::ranges::none_of(sessions, &Session::counts);
 }
 
