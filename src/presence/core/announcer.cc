@@ -33,6 +33,18 @@ bool tells_the_same(const ToldFace& told, const Presence& standing, SameFace sam
     return told.known && same(told.record->presence, standing);
 }
 
+/// As it is open for the user, or would be if it were.
+FlapWindow window_of(const User& user, MonoTime now) {
+    FlapWindow window;
+    if (user.flap) {
+        window = *user.flap;
+    } else if (const auto since = user.both_told_for(now); since && *since < kWindow) {
+        window.shown.tell(user.record, now + (kWindow - *since));
+        window.own = window.shown;
+    }
+    return window;
+}
+
 /// Begins a window.
 void tell(ToldFace& told, const UserRecordRef& standing, MonoTime now) {
     told.tell(standing, now + kWindow);
@@ -56,10 +68,9 @@ PresenceService::Announcement PresenceService::plan_announcement(
         return {};
     }
     const MonoTime now = parts_.clock.now();
-    auto window =
-        user.flap ? std::make_unique<FlapWindow>(*user.flap) : std::make_unique<FlapWindow>();
+    FlapWindow window = window_of(user, now);
     const Face shown_before =
-        window->shown.pending ? window->shown.record->presence.shown : user.record->presence.shown;
+        window.shown.pending ? window.shown.record->presence.shown : user.record->presence.shown;
     const auto decide = [&](bool changed, ToldFace& told, SameFace same) {
         if (!changed) {
             return false;
@@ -76,14 +87,19 @@ PresenceService::Announcement PresenceService::plan_announcement(
         record->untold_until = parts_.clock.wall_now() + (told.quiet_from() - now);
         return false;
     };
-    const bool tells_shown = decide(transition.shown_changed, window->shown, show_the_same);
-    const bool tells_own = decide(transition.own_changed, window->own, own_the_same);
+    const bool tells_shown = decide(transition.shown_changed, window.shown, show_the_same);
+    const bool tells_own = decide(transition.own_changed, window.own, own_the_same);
     PresenceEventRef event;
     if (tells_shown || tells_own) {
         event = std::make_shared<const PresenceEvent>(PresenceEvent{
             user.id, record->presence, record->rules_revision, tells_shown, tells_own});
     }
-    return {std::move(event), std::move(window), shown_before};
+    // An entry without sessions lives as long as its window.
+    if (tells_shown && tells_own && !record->sessions.empty()) {
+        return {std::move(event), nullptr, now, shown_before};
+    }
+    return {std::move(event), std::make_unique<FlapWindow>(std::move(window)), std::nullopt,
+            shown_before};
 }
 
 void PresenceService::announce_pending(User& user, MonoTime now) {
@@ -137,16 +153,26 @@ void PresenceService::tell_what_others_hold_back(const User& user, Prepared& nex
 
 void PresenceService::note_told_elsewhere(User& user, const UserRecord& before,
                                           const UserRecordRef& stored) {
+    const bool shown_elsewhere = stored->presence.shown_version > before.presence.shown_version;
+    const bool own_elsewhere = stored->presence.own_version > before.presence.own_version;
+    const MonoTime now = parts_.clock.now();
+    const auto since = user.both_told_for(now);
+    if (!user.flap && since && *since < kWindow && (shown_elsewhere || own_elsewhere)) {
+        user.flap = std::make_unique<FlapWindow>(window_of(user, now));
+    }
+    if (!user.flap) {
+        return;
+    }
     // Another node may hold something back, and then it is not known what was told last.
     const bool known = stored->untold_until <= parts_.clock.wall_now();
     const auto note = [&](ToldFace& told) {
         told.record = stored;
         told.known = known;
     };
-    if (stored->presence.shown_version > before.presence.shown_version) {
+    if (shown_elsewhere) {
         note(user.flap->shown);
     }
-    if (stored->presence.own_version > before.presence.own_version) {
+    if (own_elsewhere) {
         note(user.flap->own);
     }
 }

@@ -139,8 +139,11 @@ void PresenceService::renamed(MonoTime last_vouched) {
                     settle_above(id, told);
                 });
         }
-        if (user.untold && user.flap) {
-            user.flap->shown.known = user.flap->own.known = false;  // Only here was it told.
+        if (user.untold) {  // Only here was it told.
+            user.both_told = false;
+            if (user.flap) {
+                user.flap->shown.known = user.flap->own.known = false;
+            }
         }
         user.loaded = user.ahead = user.untold = false;
         if (user.sessions.empty()) {

@@ -292,6 +292,7 @@ private:
     struct Announcement {
         PresenceEventRef event;              ///< Null: nothing is to be told now.
         std::unique_ptr<FlapWindow> window;  ///< Takes the place of the user's once committed.
+        std::optional<MonoTime> told_both;   ///< In its stead: User::tell_both.
         Face shown_before;                   ///< The public face that was told before `event`.
     };
     [[nodiscard]] Announcement plan_announcement(const User& user, const Ref<UserRecord>& record,

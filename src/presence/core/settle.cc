@@ -174,7 +174,10 @@ void PresenceService::finish(SlotId slot, Cause cause, Prepared& next) {
     User& user = users_.at(slot);
     user.record = next.record;
     parts_.profiles.note_record(user.id);
-    if (next.plan.window) {
+    if (next.plan.told_both) {
+        user.tell_both(*next.plan.told_both);
+        ++parts_.counters.announced;
+    } else if (next.plan.window) {
         user.flap = std::move(next.plan.window);
         ++(next.plan.event ? parts_.counters.announced : parts_.counters.held_back);
     }

@@ -252,7 +252,7 @@ void PresenceService::take_record(SlotId slot, UserRecordRef stored) {
     const bool guessed = user.guessed;
     user.partial = !parts_.nodes.knows_all();
     user.guessed = guessed && user.partial;
-    if (user.flap && before) {
+    if (before) {
         note_told_elsewhere(user, *before, stored);
     }
     if (user.ahead && before) {

@@ -64,7 +64,7 @@ struct ToldFace {
     }
 };
 
-/// When thousands come at once each of them has one.
+/// Of one who changed again within a second. Most do not: see User::tell_both.
 struct FlapWindow {
     ToldFace shown;
     ToldFace own;
@@ -79,9 +79,11 @@ struct User {
     UserId id;
     UserRecordRef record;          ///< As last committed or read; null: not read yet, or none.
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
-    std::uint32_t pins = 0;        ///< Flows that hold this entry across a wait.
     /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
     std::uint32_t losses = 0;
+    std::uint32_t both_told_ms = 0;  ///< With `both_told`, less what is lost of it in 49 days.
+    std::uint32_t pins : 24 = 0;     ///< Flows that hold this entry across a wait.
+    bool both_told : 1 = false;
     bool loaded : 1 = false;
     bool ahead : 1 = false;   ///< `record` has what the store has not.
     bool untold : 1 = false;  ///< Of that, other nodes have not been told.
@@ -94,6 +96,19 @@ struct User {
     std::unique_ptr<FlapWindow> flap;
     std::unique_ptr<DeferredChange> deferred;
     TokenBucket status_bucket;
+
+    /// Both faces were told as `record` has them, in a window that began at `now`. Of thousands who
+    /// come at once each has such a one, and a FlapWindow for each would leave holes in the heap.
+    void tell_both(MonoTime now) {
+        flap.reset();
+        both_told = true;
+        both_told_ms = static_cast<std::uint32_t>(now.since_start.count());
+    }
+    /// How long ago that was; empty: it never was.
+    [[nodiscard]] std::optional<Millis> both_told_for(MonoTime now) const {
+        const auto ms = static_cast<std::uint32_t>(now.since_start.count()) - both_told_ms;
+        return both_told ? std::optional(Millis{ms}) : std::nullopt;
+    }
 };
 
 /// Users by name. One thread.
