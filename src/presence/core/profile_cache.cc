@@ -4,11 +4,14 @@
 #include "presence/ports/presence_bus.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace presence {
 
 namespace {
+std::uint32_t low_ms(MonoTime time) {
+    return static_cast<std::uint32_t>(time.since_start.count());
+}
+
 std::uint64_t declared_revision(const ProfileRef& profile) {
     return profile ? profile->declared.revision : 0;
 }
@@ -108,11 +111,14 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
     co_return answers;
 }
 
-ProfileAnswer ProfileCache::answer_of(const Entry* entry, bool failed) {
+ProfileAnswer ProfileCache::answer_of(const Entry* entry, bool failed) const {
     // An old rule stays in force while the database is away, but not one known to be void.
     const bool known = entry != nullptr && entry->loaded && !entry->stale;
-    return {known ? entry->profile : nullptr, known, !known && !failed,
-            known ? entry->declared_at : MonoTime{}};
+    if (!known) {
+        return {nullptr, false, !failed, {}};
+    }
+    const MonoTime now = clock_.now();
+    return {entry->profile, true, false, now - Millis{low_ms(now) - entry->declared_ms}};
 }
 
 Task<ProfileAnswer> ProfileCache::get(UserId user) {
@@ -123,7 +129,7 @@ Task<ProfileAnswer> ProfileCache::get(UserId user) {
 }
 
 Task<bool> ProfileCache::load(std::vector<UserId> users) {
-    std::vector<std::uint32_t> generations;
+    std::vector<std::uint16_t> generations;
     generations.reserve(users.size());
     for (const UserId& user : users) {
         generations.push_back(find(user)->generation);
@@ -142,7 +148,7 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
             const MonoTime now = clock_.now();
             const bool is_new = !entry.loaded ||
                                 declared_revision(entry.profile) != declared_revision((*loaded)[i]);
-            entry.declared_at = is_new ? now : entry.declared_at;
+            entry.declared_ms = is_new ? low_ms(now) : entry.declared_ms;
             entry.profile = std::move((*loaded)[i]);
             entry.loaded = true;
             entry.stale = entry.outdated = false;
@@ -168,7 +174,9 @@ void ProfileCache::invalidate(const UserId& user) {
 
 void ProfileCache::outdate(const UserId& user) {
     if (Entry* const found = find(user)) {
-        found->generation += found->loading ? 1U : 0U;
+        if (found->loading) {
+            ++found->generation;
+        }
         found->outdated = true;
     }
 }
@@ -182,7 +190,8 @@ void ProfileCache::note_record(const UserId& user) {
 
 bool ProfileCache::note_no_record(const UserId& user) {
     Entry* const found = find(user);
-    if (found != nullptr && std::exchange(found->recorded, false)) {
+    if (found != nullptr && found->recorded) {
+        found->recorded = false;
         outdate(user);
     }
     return found != nullptr && found->outdated;
@@ -194,7 +203,9 @@ bool ProfileCache::heard(const UserId& user, std::uint64_t revision) {
         return false;
     }
     found->heard = revision;
-    found->generation += found->loading ? 1U : 0U;  // It may have begun before the change.
+    if (found->loading) {
+        ++found->generation;  // It may have begun before the change.
+    }
     const std::uint64_t held = found->profile ? found->profile->revision : 0;
     if (!found->loaded || found->stale || held >= revision) {
         return false;

@@ -76,16 +76,18 @@ private:
         UserId user;
         ProfileRef profile;
         MonoTime loaded_at;
-        MonoTime declared_at;     ///< ProfileAnswer::declared_at.
-        std::uint64_t heard = 0;  ///< Newest revision that somebody has seen.
-        std::uint32_t generation = 0;
-        bool loaded = false;
-        bool stale = false;
-        bool outdated = false;
-        bool recorded = false;  ///< A record was seen, and none was missed since.
-        bool loading = false;
+        std::uint64_t heard = 0;        ///< Newest revision that somebody has seen.
+        std::uint32_t declared_ms = 0;  ///< ProfileAnswer::declared_at, of which 49 days are kept.
+        std::uint16_t generation = 0;   ///< Compared only over one load.
+        bool loaded : 1 = false;
+        bool stale : 1 = false;
+        bool outdated : 1 = false;
+        bool recorded : 1 = false;  ///< A record was seen, and none was missed since.
+        bool loading : 1 = false;
         std::unique_ptr<std::vector<Waiter>> waiting;  ///< Null: nobody waits.
     };
+    /// Each who signs in has one.
+    static_assert(sizeof(Entry) <= 56);
     struct IdAt {
         const SlotPool<Entry>* pool;
         std::string_view operator()(std::uint32_t place) const { return pool->on(place).user.text; }
@@ -93,7 +95,7 @@ private:
     struct WaitFor;
 
     [[nodiscard]] bool fresh(const Entry& entry) const;
-    [[nodiscard]] static ProfileAnswer answer_of(const Entry* entry, bool failed);
+    [[nodiscard]] ProfileAnswer answer_of(const Entry* entry, bool failed) const;
     [[nodiscard]] Entry* find(const UserId& user);
     [[nodiscard]] Entry& entry_for(const UserId& user);
     /// Reads `users`, marked as loading by the caller. False: the database did not answer.
