@@ -59,6 +59,10 @@ Heard read_ours(std::string_view stream) {
                 heard.frames.push_back("o" + payload);
                 break;
             case FrameEvent::Kind::close:
+                if (event.code == 1014) {  // Registered after Beast was made.
+                    heard.refused = heard.refused_for_ours = true;
+                    return heard;
+                }
                 heard.frames.push_back("c" + payload);
                 return heard;
             case FrameEvent::Kind::error:

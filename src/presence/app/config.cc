@@ -128,8 +128,10 @@ Result<bool> apply_file(Config& config, const std::string& path) {
         const toml::table table = toml::parse_file(path);
         return apply_table(config, table, "");
     } catch (const toml::parse_error& error) {
-        return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line,
-                                       std::string(error.description())));
+        std::string what(error.description());  // It may quote several lines of the file.
+        std::ranges::replace_if(
+            what, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+        return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line, what));
     } catch (const std::logic_error&) {
         return wrong_value(fmt::format("{}: is no TOML", path));
     }
