@@ -66,6 +66,29 @@ TEST(RoomsOverNodes, WhoIsHiddenMovesNoMomentAtWhichACountIsTold) {
     EXPECT_EQ(told, told_with(true));
 }
 
+TEST(RoomsOverNodes, ToANodeWithALargeRoomTheListOfOneToWhichItIsSmallChangesNoCount) {
+    for (const std::size_t large : {0U, 1U}) {
+        Cluster cluster(3);
+        cluster.limits.room_members = 20;
+        cluster.join(cluster.connect(cluster.node(large), "ann"), "hall", {.hears = false});
+        std::vector<Cluster::DeviceRef> others;
+        for (int i = 0; i < 20; ++i) {
+            const std::string name = "u" + std::to_string(i);
+            others.push_back(cluster.connect(cluster.node(large), name.c_str()));
+            cluster.join(others.back(), "hall", {.hears = false});
+        }
+        cluster.run(kQuiet);
+        cluster.leave(others[0], "hall");
+        cluster.leave(others[1], "hall");
+        cluster.run(kQuiet);
+        const auto ann = cluster.connect(cluster.node(1 - large), "ann");
+        cluster.join(ann, "hall", {.hears = false});
+        cluster.run(kQuiet);
+        const auto fred = cluster.connect(cluster.node(2), "fred");
+        EXPECT_EQ(cluster.join(fred, "hall").line(), "room hall 21 or so");
+    }
+}
+
 }  // namespace
 
 }  // namespace presence::testing
