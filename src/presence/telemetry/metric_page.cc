@@ -38,14 +38,14 @@ prometheus::ClientMetric& MetricPage::sample(std::string_view name, std::string_
 }
 
 void MetricPage::counter(std::string_view name, std::string_view help, double value,
-                         std::vector<Label> labels) {
+                         const std::vector<Label>& labels) {
     prometheus::ClientMetric& made = sample(name, help, prometheus::MetricType::Counter);
     made.counter.value = value;
     set_labels(made, labels);
 }
 
 void MetricPage::gauge(std::string_view name, std::string_view help, double value,
-                       std::vector<Label> labels) {
+                       const std::vector<Label>& labels) {
     prometheus::ClientMetric& made = sample(name, help, prometheus::MetricType::Gauge);
     made.gauge.value = value;
     set_labels(made, labels);

@@ -19,9 +19,9 @@ class MetricPage {
 public:
     /// @param name  Ends in `_total`. @param help  One sentence, with the unit if there is one.
     void counter(std::string_view name, std::string_view help, double value,
-                 std::vector<Label> labels = {});
+                 const std::vector<Label>& labels = {});
     void gauge(std::string_view name, std::string_view help, double value,
-               std::vector<Label> labels = {});
+               const std::vector<Label>& labels = {});
     /// @param name  Ends in `_seconds`.
     void histogram(std::string_view name, std::string_view help, const LatencyHistogram& times);
 
