@@ -3,6 +3,7 @@
 #include "presence/app/config_fields.h"
 #include "presence/app/config_values.h"
 #include "presence/app/webhook_config.h"
+#include "presence/base/one_line.h"
 
 #include <fmt/format.h>
 
@@ -128,10 +129,9 @@ Result<bool> apply_file(Config& config, const std::string& path) {
         const toml::table table = toml::parse_file(path);
         return apply_table(config, table, "");
     } catch (const toml::parse_error& error) {
-        std::string what(error.description());  // It may quote several lines of the file.
-        std::ranges::replace_if(
-            what, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-        return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line, what));
+        // It may quote several lines of the file.
+        return wrong_value(fmt::format("{}: line {}: {}", path, error.source().begin.line,
+                                       on_one_line(error.description())));
     } catch (const std::logic_error&) {
         return wrong_value(fmt::format("{}: is no TOML", path));
     }

@@ -2,6 +2,7 @@
 
 #include "presence/base/assert.h"
 #include "presence/base/clock.h"
+#include "presence/base/one_line.h"
 
 #include <fmt/format.h>
 
@@ -25,17 +26,6 @@ MonoTime mono_now() {
 
 Error unavailable(std::string message) {
     return {ErrorCode::unavailable, std::move(message), kRetryAfterMs, 0};
-}
-
-/// libpq's messages have several lines and an end of line.
-std::string on_one_line(std::string_view message) {
-    std::string line(message);
-    while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) {
-        line.pop_back();
-    }
-    std::ranges::replace(line, '\n', ' ');
-    std::ranges::replace(line, '\t', ' ');
-    return line;
 }
 
 struct Sqlstate {
