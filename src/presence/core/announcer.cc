@@ -33,7 +33,7 @@ bool tells_the_same(const ToldFace& told, const Presence& standing, SameFace sam
     return told.known && same(told.record->presence, standing);
 }
 
-/// As it is open for the user, or would be if it were.
+/// What was told of the user lately; nothing, with no records, where no window is open.
 FlapWindow window_of(const User& user, MonoTime now) {
     FlapWindow window;
     if (user.flap) {
@@ -155,13 +155,15 @@ void PresenceService::note_told_elsewhere(User& user, const UserRecord& before,
                                           const UserRecordRef& stored) {
     const bool shown_elsewhere = stored->presence.shown_version > before.presence.shown_version;
     const bool own_elsewhere = stored->presence.own_version > before.presence.own_version;
-    const MonoTime now = parts_.clock.now();
-    const auto since = user.both_told_for(now);
-    if (!user.flap && since && *since < kWindow && (shown_elsewhere || own_elsewhere)) {
-        user.flap = std::make_unique<FlapWindow>(window_of(user, now));
+    if (!shown_elsewhere && !own_elsewhere) {
+        return;
     }
     if (!user.flap) {
-        return;
+        FlapWindow window = window_of(user, parts_.clock.now());
+        if (!window.shown.record) {
+            return;
+        }
+        user.flap = std::make_unique<FlapWindow>(std::move(window));
     }
     // Another node may hold something back, and then it is not known what was told last.
     const bool known = stored->untold_until <= parts_.clock.wall_now();

@@ -8,10 +8,6 @@
 namespace presence {
 
 namespace {
-std::uint32_t low_ms(MonoTime time) {
-    return static_cast<std::uint32_t>(time.since_start.count());
-}
-
 std::uint64_t declared_revision(const ProfileRef& profile) {
     return profile ? profile->declared.revision : 0;
 }
@@ -40,10 +36,10 @@ ProfileCache::ProfileCache(const Clock& clock, ProfileStore& store, const Limits
       ttl_(ttl),
       nodes_(nodes) {}
 
-bool ProfileCache::fresh(const Entry& entry) const {
+bool ProfileCache::fresh(const Entry& entry, MonoTime now) const {
     const bool unheard = nodes_ != nullptr && nodes_->is_cut_off();
     const Millis ttl = unheard ? std::min(ttl_, kUnheardTtl) : ttl_;
-    return entry.loaded && !entry.stale && !entry.outdated && clock_.now() - entry.loaded_at < ttl;
+    return entry.loaded && !entry.stale && !entry.outdated && now - entry.loaded_at < ttl;
 }
 
 ProfileCache::Entry* ProfileCache::find(const UserId& user) {
@@ -69,15 +65,16 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
     constexpr int kRounds = 20;
     bool failed = false;
     for (int round = 0; round < kRounds; ++round) {
+        const MonoTime now = clock_.now();
         std::vector<ProfileAnswer> answers;
         answers.reserve(users.size());
         std::vector<UserId> to_load;
         const UserId* under_way = nullptr;
         for (const UserId& user : users) {
             Entry& entry = entry_for(user);
-            if (fresh(entry)) {
+            if (fresh(entry, now)) {
                 counters_.profile_hits += round == 0 ? 1U : 0U;
-                answers.push_back(answer_of(&entry, false));
+                answers.push_back(answer_of(&entry, failed, now));
             } else if (entry.loading) {
                 under_way = &user;
             } else {
@@ -106,19 +103,18 @@ Task<std::vector<ProfileAnswer>> ProfileCache::get(std::vector<UserId> users) {
     std::vector<ProfileAnswer> answers;
     answers.reserve(users.size());
     for (const UserId& user : users) {
-        answers.push_back(answer_of(find(user), failed));
+        answers.push_back(answer_of(find(user), failed, clock_.now()));
     }
     co_return answers;
 }
 
-ProfileAnswer ProfileCache::answer_of(const Entry* entry, bool failed) const {
+ProfileAnswer ProfileCache::answer_of(const Entry* entry, bool failed, MonoTime now) {
     // An old rule stays in force while the database is away, but not one known to be void.
     const bool known = entry != nullptr && entry->loaded && !entry->stale;
     if (!known) {
         return {nullptr, false, !failed, {}};
     }
-    const MonoTime now = clock_.now();
-    return {entry->profile, true, false, now - Millis{low_ms(now) - entry->declared_ms}};
+    return {entry->profile, true, false, now - entry->declared_at.ago(now)};
 }
 
 Task<ProfileAnswer> ProfileCache::get(UserId user) {
@@ -148,7 +144,7 @@ Task<bool> ProfileCache::load(std::vector<UserId> users) {
             const MonoTime now = clock_.now();
             const bool is_new = !entry.loaded ||
                                 declared_revision(entry.profile) != declared_revision((*loaded)[i]);
-            entry.declared_ms = is_new ? low_ms(now) : entry.declared_ms;
+            entry.declared_at = is_new ? ShortMoment(now) : entry.declared_at;
             entry.profile = std::move((*loaded)[i]);
             entry.loaded = true;
             entry.stale = entry.outdated = false;
@@ -248,7 +244,7 @@ void ProfileCache::make_room() {
     for (std::size_t looked = 0; looked < std::min(kLook, pool_.size()); ++looked) {
         hand_ = (hand_ + 1) % pool_.slots();
         const auto [at, name] = pool_.in(hand_);
-        if (at != nullptr && !at->loading && (!victim || !fresh(*at))) {
+        if (at != nullptr && !at->loading && (!victim || !fresh(*at, clock_.now()))) {
             victim = name;
         }
     }

@@ -6,6 +6,7 @@
 #include "presence/core/id_index.h"
 #include "presence/core/limits.h"
 #include "presence/core/node_view.h"
+#include "presence/core/short_moment.h"
 #include "presence/core/slot_pool.h"
 #include "presence/model/partition.h"
 #include "presence/ports/profile_store.h"
@@ -76,9 +77,9 @@ private:
         UserId user;
         ProfileRef profile;
         MonoTime loaded_at;
-        std::uint64_t heard = 0;        ///< Newest revision that somebody has seen.
-        std::uint32_t declared_ms = 0;  ///< ProfileAnswer::declared_at, of which 49 days are kept.
-        std::uint16_t generation = 0;   ///< Compared only over one load.
+        std::uint64_t heard = 0;       ///< Newest revision that somebody has seen.
+        ShortMoment declared_at;       ///< ProfileAnswer::declared_at.
+        std::uint16_t generation = 0;  ///< Compared only over one load.
         bool loaded : 1 = false;
         bool stale : 1 = false;
         bool outdated : 1 = false;
@@ -94,8 +95,8 @@ private:
     };
     struct WaitFor;
 
-    [[nodiscard]] bool fresh(const Entry& entry) const;
-    [[nodiscard]] ProfileAnswer answer_of(const Entry* entry, bool failed) const;
+    [[nodiscard]] bool fresh(const Entry& entry, MonoTime now) const;
+    [[nodiscard]] static ProfileAnswer answer_of(const Entry* entry, bool failed, MonoTime now);
     [[nodiscard]] Entry* find(const UserId& user);
     [[nodiscard]] Entry& entry_for(const UserId& user);
     /// Reads `users`, marked as loading by the caller. False: the database did not answer.

@@ -4,6 +4,7 @@
 #include "presence/base/time.h"
 #include "presence/core/async_lock.h"
 #include "presence/core/id_index.h"
+#include "presence/core/short_moment.h"
 #include "presence/core/slot_pool.h"
 #include "presence/core/token_bucket.h"
 #include "presence/model/presence.h"
@@ -81,8 +82,8 @@ struct User {
     std::uint32_t filed_tick = 0;  ///< The one filing that counts; others are ignored. 0: none.
     /// NodeView::losses when `record` was taken from the store: a later loss may concern it.
     std::uint32_t losses = 0;
-    std::uint32_t both_told_ms = 0;  ///< With `both_told`, less what is lost of it in 49 days.
-    std::uint32_t pins : 24 = 0;     ///< Flows that hold this entry across a wait.
+    ShortMoment both_told_at;     ///< With `both_told`.
+    std::uint32_t pins : 24 = 0;  ///< Flows that hold this entry across a wait.
     bool both_told : 1 = false;
     bool loaded : 1 = false;
     bool ahead : 1 = false;   ///< `record` has what the store has not.
@@ -102,12 +103,11 @@ struct User {
     void tell_both(MonoTime now) {
         flap.reset();
         both_told = true;
-        both_told_ms = static_cast<std::uint32_t>(now.since_start.count());
+        both_told_at = ShortMoment(now);
     }
     /// How long ago that was; empty: it never was.
     [[nodiscard]] std::optional<Millis> both_told_for(MonoTime now) const {
-        const auto ms = static_cast<std::uint32_t>(now.since_start.count()) - both_told_ms;
-        return both_told ? std::optional(Millis{ms}) : std::nullopt;
+        return both_told ? std::optional(both_told_at.ago(now)) : std::nullopt;
     }
 };
 
